@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode test-agents recordings git sandbox editors litellm-proxy peers benchmark-peers test-nightly check docs bench pins upgrade clean
+.PHONY: demo test test-vscode test-agents recordings git sandbox editors litellm-proxy peers benchmark-peers test-nightly endurance check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -52,6 +52,13 @@ benchmark-peers: .venv/.installed-dev
 test-nightly: git sandbox .venv/.installed-dev editors litellm-proxy peers
 	$(PYTHON) -m pytest -n auto --hypothesis-profile=nightly -o timeout=0
 
+# Fuzzing, faults and a soak: HOURS=… for all parts together, PART='…' for some of them. What is collected stays in
+# build/endurance.
+endurance: git sandbox .venv/.installed-dev
+	@case " $(or $(PART),parsers) " in *" parsers "*) .ci/atheris;; esac
+	@case " $(or $(PART),faults) " in *" faults "*) .ci/faketime;; esac
+	@$(PYTHON) -m tests.endurance --hours $(or $(HOURS),2) $(PART)
+
 check: .venv/.installed-dev
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -69,7 +76,9 @@ docs: .venv/.installed
 	fi
 
 bench: .venv/.installed
-	@for each in $$(grep -l 'import write_result' benchmarks/*.py); do echo "# $$each"; $(PYTHON) "$$each" || exit 1; done
+	@code=0; for each in $$(grep -l 'import write_result' benchmarks/*.py); do \
+		echo "# $$each"; $(PYTHON) "$$each" || code=1; \
+	done; exit $$code
 
 # The versions that the tests have run with, for everybody: .ci/pins.txt. Run it after `make test`.
 pins: .venv/.installed-dev

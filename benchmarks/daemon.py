@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ from typing import Any
 class Daemon:
     """A running daemon, initialized for one folder."""
 
+    command: Sequence[str] = (sys.executable, "-m", "pygent_ls")
+
     def __init__(
         self, folder: Path, home: Path, capabilities: Mapping[str, Any] | None = None, /, **environment: str
     ) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pygent_ls"],
+            self.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

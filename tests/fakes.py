@@ -14,9 +14,11 @@ import hashlib
 import json
 import posixpath
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import AgentEvent, Stamped
 from pygent_ls.agent.kinds import Mode
@@ -679,7 +681,7 @@ class EventCollector:
 
 def with_parts(services: SessionServices, **parts: Any) -> SessionServices:
     """The services with these parts of the environment or of the session's memory, by name."""
-    environment = {name: part for name, part in parts.items() if name in Environment.__slots__}
+    environment = {name: part for name, part in parts.items() if name in Environment.__struct_fields__}
     memory = {name: part for name, part in parts.items() if name not in environment}
     return replace(
         services,

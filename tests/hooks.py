@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookRan
 from tests.fakes import Gate

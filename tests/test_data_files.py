@@ -53,6 +53,14 @@ def test_brackets_of_yaml_may_be_nested() -> None:
     assert str(found) == "[" * depth + "]" * depth
 
 
+@pytest.mark.parametrize(
+    "value", ["!!bool maybe", "!!int ''", "!!float ''", "!!timestamp soon", "!!int 0x", "2026-13-45", "!!binary é"]
+)
+def test_a_value_of_yaml_that_is_not_what_its_tag_says_is_invalid(value: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read_yaml(f"a: {value}")
+
+
 def test_long_sentences_and_lists_on_one_line_are_no_keys() -> None:
     text = f'system_prompt = "{"Do this. Not that. " * 200}"\nallow = [{", ".join(f"{n}.5" for n in range(300))}]\n'
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import pytest
-from pydantic import Field
+from msgspec import Meta
 
+from benchmarks.drawn import PAGE, RESULTS, page_with
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.tools import tool as tool_module
 from pygent_ls.agent.tools.tool import Tool
@@ -69,7 +71,7 @@ def test_each_promise_about_security_names_the_tests_that_show_it() -> None:
 async def test_the_example_of_a_tool_is_one() -> None:
     block = re.search(r"```python\n(.*?)```", text_of("docs/adding.md"), re.S)
     assert block
-    names = {**vars(tool_module), "Annotated": Annotated, "Field": Field, "split_lines": split_lines}
+    names = {**vars(tool_module), "Annotated": Annotated, "Meta": Meta, "split_lines": split_lines}
     exec(textwrap.dedent(block[1]), names)
 
     (declared,) = (each for each in names.values() if isinstance(each, Tool))
@@ -108,3 +110,9 @@ def test_each_dependency_has_a_line_that_says_why() -> None:
 
 def text_of(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_the_comparison_with_other_agents_is_drawn_from_its_results() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert page_with(page, json.loads(RESULTS.read_text(encoding="utf-8"))) == page

@@ -1,11 +1,12 @@
-"""Events of a turn: a closed union of frozen dataclasses, emitted in the order in which things happen."""
+"""Events of a turn: a closed union of frozen structs, emitted in the order in which things happen."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.kinds import DecidedBy, StopReason, ToolKind, ToolRisk
 from pygent_ls.agent.messages import RejectedFile, Usage
@@ -16,8 +17,7 @@ from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.errors import ModelErrorType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Location:
+class Location(Struct, frozen=True, kw_only=True):
     """Place that a tool call is about; lines count from 1, both ends included."""
 
     path: Path
@@ -28,8 +28,7 @@ class Location:
 AttachmentKind = Literal["file", "selection", "diagnostics", "image", "terminal", "review"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptAttachment:
+class PromptAttachment(Struct, frozen=True, kw_only=True):
     """Attachment of a prompt, as a view shows it: its location, without its content."""
 
     kind: AttachmentKind
@@ -45,8 +44,7 @@ class PromptAttachment:
     """Rejected files of a review report."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnQueued:
+class TurnQueued(Struct, frozen=True, kw_only=True):
     """The turn waits because the session is busy."""
 
     prompt: str
@@ -59,8 +57,7 @@ class TurnQueued:
     type: Literal["turn_queued"] = "turn_queued"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True, kw_only=True):
     """The turn starts to run."""
 
     prompt: str
@@ -82,8 +79,7 @@ class TurnStarted:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True, kw_only=True):
     """Piece of text, as it is streamed."""
 
     item_id: str
@@ -91,8 +87,7 @@ class TextDelta:
     type: Literal["text_delta"] = "text_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingDelta:
+class ThinkingDelta(Struct, frozen=True, kw_only=True):
     """Piece of thinking, as it is streamed."""
 
     item_id: str
@@ -100,8 +95,7 @@ class ThinkingDelta:
     type: Literal["thinking_delta"] = "thinking_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class Text(Struct, frozen=True, kw_only=True):
     """Complete block of text, which replaces its deltas."""
 
     item_id: str
@@ -109,8 +103,7 @@ class Text:
     type: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thinking:
+class Thinking(Struct, frozen=True, kw_only=True):
     """Complete block of thinking, which replaces its deltas."""
 
     item_id: str
@@ -118,8 +111,7 @@ class Thinking:
     type: Literal["thinking"] = "thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallDelta:
+class ToolCallDelta(Struct, frozen=True, kw_only=True):
     """Piece of a text in the arguments of a tool call, while the model writes it. The `ToolCall` with this item, or a
     failure that withdraws it, ends it."""
 
@@ -131,8 +123,7 @@ class ToolCallDelta:
     type: Literal["tool_call_delta"] = "tool_call_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """The model calls a tool. Emitted before permission is requested, and again, with the same id, if a hook changes
     the input."""
 
@@ -149,8 +140,7 @@ class ToolCall:
     type: Literal["tool_call"] = "tool_call"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionRequested:
+class PermissionRequested(Struct, frozen=True, kw_only=True):
     """The user is asked for permission."""
 
     permission_id: str
@@ -158,8 +148,7 @@ class PermissionRequested:
     type: Literal["permission_requested"] = "permission_requested"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionResolved:
+class PermissionResolved(Struct, frozen=True, kw_only=True):
     """The permission request is answered."""
 
     permission_id: str
@@ -169,8 +158,7 @@ class PermissionResolved:
     type: Literal["permission_resolved"] = "permission_resolved"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionDenied:
+class PermissionDenied(Struct, frozen=True, kw_only=True):
     """The call will not run."""
 
     tool_id: str
@@ -179,8 +167,7 @@ class PermissionDenied:
     type: Literal["permission_denied"] = "permission_denied"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolProgress:
+class ToolProgress(Struct, frozen=True, kw_only=True):
     """Live output of a tool."""
 
     tool_id: str
@@ -188,8 +175,7 @@ class ToolProgress:
     type: Literal["tool_progress"] = "tool_progress"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True, kw_only=True):
     """A tool call has ended; `content` is what the model reads."""
 
     tool_id: str
@@ -206,8 +192,7 @@ class ToolResult:
     type: Literal["tool_result"] = "tool_result"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelAnswered:
+class ModelAnswered(Struct, frozen=True, kw_only=True):
     """Model call that produced an answer."""
 
     model: str
@@ -219,8 +204,7 @@ class ModelAnswered:
     """Number of tool calls in the answer; their events follow, whether they run or not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageReported:
+class UsageReported(Struct, frozen=True, kw_only=True):
     """Totals of the turn, emitted after each model call."""
 
     usage: Usage
@@ -229,8 +213,7 @@ class UsageReported:
     type: Literal["usage"] = "usage"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LlmError:
+class LlmError(Struct, frozen=True, kw_only=True):
     """A model call failed; `withdrawn` names the items whose text no longer counts."""
 
     error_type: ModelErrorType
@@ -248,8 +231,7 @@ class LlmError:
     type: Literal["llm_error"] = "llm_error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IterationLimitReached:
+class IterationLimitReached(Struct, frozen=True, kw_only=True):
     """The turn reached its maximum number of model calls."""
 
     limit: int
@@ -257,8 +239,7 @@ class IterationLimitReached:
     type: Literal["iteration_limit_reached"] = "iteration_limit_reached"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenLimitReached:
+class TokenLimitReached(Struct, frozen=True, kw_only=True):
     """The turn reached its maximum number of tokens."""
 
     limit: int
@@ -266,8 +247,7 @@ class TokenLimitReached:
     type: Literal["token_limit_reached"] = "token_limit_reached"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetLimitReached:
+class BudgetLimitReached(Struct, frozen=True, kw_only=True):
     """The turn reached its maximum cost, in dollars."""
 
     limit: float
@@ -275,8 +255,7 @@ class BudgetLimitReached:
     type: Literal["budget_limit_reached"] = "budget_limit_reached"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeLimitReached:
+class TimeLimitReached(Struct, frozen=True, kw_only=True):
     """The turn reached its maximum duration, in seconds."""
 
     limit: float
@@ -284,8 +263,7 @@ class TimeLimitReached:
     type: Literal["time_limit_reached"] = "time_limit_reached"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopDetected:
+class LoopDetected(Struct, frozen=True, kw_only=True):
     """The model repeats itself; `value` is the number of equal rounds, `limit` the number that counts as a loop."""
 
     limit: int
@@ -293,8 +271,7 @@ class LoopDetected:
     type: Literal["loop_detected"] = "loop_detected"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compacted:
+class Compacted(Struct, frozen=True, kw_only=True):
     """The conversation was compacted; the tokens are estimates of what a request holds."""
 
     tokens_before: int
@@ -307,8 +284,7 @@ PlanStatus = Literal["pending", "in_progress", "completed"]
 PlanPriority = Literal["low", "medium", "high"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanEntry:
+class PlanEntry(Struct, frozen=True, kw_only=True):
     """Step of a plan."""
 
     content: str
@@ -316,16 +292,14 @@ class PlanEntry:
     priority: PlanPriority = "medium"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanChanged:
+class PlanChanged(Struct, frozen=True, kw_only=True):
     """The plan changed; `entries` is the whole plan."""
 
     entries: tuple[PlanEntry, ...]
     type: Literal["plan"] = "plan"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steered:
+class Steered(Struct, frozen=True, kw_only=True):
     """The user wrote something while the turn ran; the next model call includes it."""
 
     content: str
@@ -334,8 +308,7 @@ class Steered:
     type: Literal["steered"] = "steered"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Struct, frozen=True, kw_only=True):
     """Information for the user that is not part of the conversation."""
 
     content: str
@@ -343,22 +316,19 @@ class Notice:
     type: Literal["notice"] = "notice"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True, kw_only=True):
     """The turn was cancelled."""
 
     type: Literal["cancelled"] = "cancelled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interrupted:
+class Interrupted(Struct, frozen=True, kw_only=True):
     """The daemon died during the turn; emitted when the session is loaded again."""
 
     type: Literal["interrupted"] = "interrupted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(Struct, frozen=True, kw_only=True):
     """The turn has ended; always the last event, exactly one per turn."""
 
     stop_reason: StopReason
@@ -401,8 +371,7 @@ AgentEvent = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamped:
+class Stamped(Struct, frozen=True, kw_only=True):
     """Event with the turn's state when it happened."""
 
     event: AgentEvent

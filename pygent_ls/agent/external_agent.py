@@ -7,9 +7,10 @@ An external agent has its own model, prompt and tools. What it wants from the ed
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.events import PlanEntry
 from pygent_ls.agent.kinds import StopReason, ToolKind
@@ -28,8 +29,7 @@ CHANGES_NO_FILE = READS | {"fetch"}
 """Kinds of calls after which no file has changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedText:
+class ProposedText(Struct, frozen=True, kw_only=True):
     """Change of a file as an external agent announces it: whole texts, or the fragment that it replaces."""
 
     path: str
@@ -38,8 +38,7 @@ class ProposedText:
     new: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalCall:
+class ExternalCall(Struct, frozen=True, kw_only=True):
     """Tool call of an external agent, as far as it has told of it."""
 
     id: str
@@ -125,8 +124,7 @@ class OutputOfRun(Protocol):
     async def __call__(self, text: str, /) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSession:
+class AgentSession(Struct, frozen=True, kw_only=True):
     """Session of an external agent, as our session remembers it."""
 
     id: str
@@ -134,8 +132,7 @@ class AgentSession:
     """Number of prompts that it has been sent, with this one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalPrompt:
+class ExternalPrompt(Struct, frozen=True, kw_only=True):
     """Prompt for an external agent, and where in the conversation it stands."""
 
     session_id: str
@@ -178,8 +175,7 @@ class ExternalAgent(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalModel:
+class ExternalModel(Struct, frozen=True):
     """Stands in the place of a `Model` for an agent that runs whole turns itself."""
 
     name: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import AgentEvent, Notice
 from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
@@ -30,8 +32,7 @@ class HookFacts(TypedDict, total=False):
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookRunner:
+class HookRunner(Struct, frozen=True, kw_only=True):
     """Runs hooks for one turn, one of its subagents, or between turns. Their output is redacted and bounded in
     length."""
 

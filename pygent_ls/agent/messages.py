@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import unquote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 Role = Literal["user", "assistant"]
 
@@ -16,8 +18,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RejectedFile:
+class RejectedFile(Struct, frozen=True, kw_only=True):
     """File in which the user rejected changes of the agent."""
 
     uri: str
@@ -37,8 +38,7 @@ def rejections_in_words(files: Sequence[RejectedFile]) -> str:
     return f"You rejected {n_changes} change{'s' if n_changes != 1 else ''} in {where}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextBlock:
+class TextBlock(Struct, frozen=True, kw_only=True):
     """Plain text of the user or the model, or an attachment of the user."""
 
     text: str
@@ -54,8 +54,7 @@ class TextBlock:
         return not self.from_outside and not self.rejected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingBlock:
+class ThinkingBlock(Struct, frozen=True, kw_only=True):
     """Thinking of the model; `signature` is the provider's seal, sent back unchanged."""
 
     thinking: str
@@ -71,8 +70,7 @@ class ThinkingBlock:
     type: Literal["thinking"] = "thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageBlock:
+class ImageBlock(Struct, frozen=True, kw_only=True):
     """Image; `data` is base64."""
 
     mime_type: str
@@ -80,8 +78,7 @@ class ImageBlock:
     type: Literal["image"] = "image"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUseBlock:
+class ToolUseBlock(Struct, frozen=True, kw_only=True):
     """Tool call of the model. `id` is unique within the session's history.
 
     `problem` is set if the arguments that the provider sent were not a JSON object: the call stays in the history with
@@ -99,8 +96,7 @@ class ToolUseBlock:
     type: Literal["tool_use"] = "tool_use"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResultBlock:
+class ToolResultBlock(Struct, frozen=True, kw_only=True):
     """Result of a tool call as the model reads it; exactly one for each `ToolUseBlock` of a history."""
 
     tool_use_id: str
@@ -114,8 +110,7 @@ class ToolResultBlock:
 Block = TextBlock | ThinkingBlock | ImageBlock | ToolUseBlock | ToolResultBlock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """One message. Tool results are in a `user` message, in the order of their calls."""
 
     role: Role
@@ -141,8 +136,7 @@ class Message:
         return tuple(block for block in self.blocks if isinstance(block, ToolUseBlock))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Tokens as the provider counted them, and their cost; None for an unknown price."""
 
     input_tokens: int = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from pygent_ls.agent.edits.checkpointer import TurnCheckpoints
 from pygent_ls.agent.events import AgentEvent, Notice
@@ -16,8 +17,7 @@ Emit = Callable[[AgentEvent], Awaitable[None]]
 """Sends an event of the turn to the front ends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext(SessionServices):
+class RunContext(SessionServices, frozen=True, kw_only=True):
     """Everything that a turn, or one of its subagents, works with. An agent switch replaces the whole value."""
 
     spec: TurnSpec

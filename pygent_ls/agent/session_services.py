@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.context.instructions import Instructions, NoInstructions
 from pygent_ls.agent.context.memory import ContextMemory
@@ -55,8 +56,7 @@ def ignore_mode() -> None:
     """Do nothing; for a session without followers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class Environment(Struct, frozen=True, kw_only=True):
     """Front end of a session, with its workspace and its settings. Replaced when the session is transferred to another
     front end, and when the settings change."""
 
@@ -99,8 +99,7 @@ class Environment:
         return self.diagnostics_wait_s > 0 and "diagnostics" in self.language.offered
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionMemory:
+class SessionMemory(Struct, frozen=True, kw_only=True):
     """What a session remembers, wherever it is used."""
 
     session_id: str
@@ -126,8 +125,7 @@ class SessionMemory:
     """Called when an answer of the user has set another mode."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionServices:
+class SessionServices(Struct, frozen=True, kw_only=True):
     """Tools of a session, and what they work with."""
 
     environment: Environment

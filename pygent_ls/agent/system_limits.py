@@ -9,6 +9,7 @@ _WORDS = {
     errno.ENFILE: "The system has too many open files. Close other programs, or raise the system's limit.",
     errno.ENOSPC: "No space is left on the disk. Free some space and try again.",
     errno.EDQUOT: "Your disk quota is used up. Free some space and try again.",
+    errno.EAGAIN: "No more processes can be started. Close other programs, or raise the limit (`ulimit -u`).",
     errno.ENOMEM: "The system is out of memory. Close other programs and try again.",
 }
 
@@ -17,4 +18,8 @@ def limit_reached(error: BaseException) -> str | None:
     """Return which resource is exhausted and what to do, for the user; None for any other error."""
     if isinstance(error, MemoryError):
         return _WORDS[errno.ENOMEM]
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return _WORDS[errno.EAGAIN]
+    if isinstance(error, BlockingIOError) and error.filename is not None:
+        return None  # the file is held by another program; an error of a fork names no file
     return _WORDS.get(error.errno or 0) if isinstance(error, OSError) else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.context.window import CompactionRules, ContextRules
 from pygent_ls.agent.events import PromptAttachment
@@ -16,8 +17,7 @@ from pygent_ls.agent.ports.model import Effort, Model
 from pygent_ls.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnLimits:
+class TurnLimits(Struct, frozen=True, kw_only=True):
     """Limits of one turn; 0 means no limit."""
 
     max_iterations: int = 0
@@ -27,10 +27,32 @@ class TurnLimits:
     max_budget_usd: float = 0.0
     max_seconds: float = 0.0
     """Maximum duration, without the time in which the turn was paused."""
+    ceilings: TurnLimits | None = None
+    """Limits of the administrator. The other limits cannot be raised above them, and the turn cannot go on beyond
+    them."""
+
+    def within(self, ceilings: TurnLimits | None) -> TurnLimits:
+        """Return these limits, each at most as high as its ceiling."""
+        if ceilings is None:
+            return self
+        return TurnLimits(
+            max_iterations=_lower(self.max_iterations, ceilings.max_iterations),
+            max_tokens=_lower(self.max_tokens, ceilings.max_tokens),
+            max_budget_usd=_lower(self.max_budget_usd, ceilings.max_budget_usd),
+            max_seconds=_lower(self.max_seconds, ceilings.max_seconds),
+            ceilings=ceilings,
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSettings:
+Number = TypeVar("Number", int, float)
+
+
+def _lower(one: Number, other: Number) -> Number:
+    """Return the lower of two limits; 0 means no limit."""
+    return min(one, other) if one and other else one or other
+
+
+class ModelSettings(Struct, frozen=True, kw_only=True):
     """How a turn calls its models."""
 
     max_output_tokens: int
@@ -56,8 +78,7 @@ def no_other_model(name: str) -> Model:
     raise ModelError(f"{name} is not available here.", type="invalid_request")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnSpec:
+class TurnSpec(Struct, frozen=True, kw_only=True):
     """Specification of one turn."""
 
     turn_id: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(kw_only=True)
-class UserTime:
+class UserTime(Struct, kw_only=True):
     """Seconds in which one call, or the whole turn, waited for the user."""
 
     seconds: float = 0.0
@@ -17,8 +17,7 @@ class UserTime:
     """Time of the call whose subagent makes this one, or of the turn."""
 
 
-@dataclass(kw_only=True)
-class UserTimes:
+class UserTimes(Struct, kw_only=True):
     """User times of a turn and its subagents. Questions are asked one at a time, so no moment counts twice."""
 
     clock: Callable[[], float] = time.monotonic

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence, Set
 from fnmatch import fnmatchcase
+from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pygent_ls.agent.admin_limits import AdminLimits
 from pygent_ls.agent.context.window import ContextMode
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
@@ -48,8 +52,7 @@ READING_TOOLS = (
 read-only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentProfile:
+class AgentProfile(Struct, frozen=True, kw_only=True):
     """One agent. None and empty text leave a value to the settings."""
 
     name: str
@@ -156,8 +159,7 @@ SHIPPED: Mapping[str, AgentProfile] = {
 """Agents that always exist; a settings table of that name overrides the values that it sets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
+class Variants(Struct, frozen=True):
     """All agents by name, in the order in which they are listed."""
 
     profiles: Mapping[str, AgentProfile]
@@ -183,14 +185,49 @@ class Variants:
         return frozenset(each.name for each in self.profiles.values() if each.mode == "plan")
 
 
-def variants(own: Iterable[AgentProfile] = (), *, may_bypass: bool = False) -> Variants:
+def variants(
+    own: Iterable[AgentProfile] = (),
+    *,
+    may_bypass: bool = False,
+    admin: AdminLimits | None = None,
+    of_admin: Set[str] = frozenset(),
+) -> Variants:
     """Combine the shipped agents with the user's own, which take precedence.
 
     If the user's own settings do not allow the mode `bypass`, an agent with that mode gets `trust`, and a notice says
-    so.
+    so. An agent keeps within what the administrator allows; those in `of_admin` are the administrator's own, which may
+    differ from locked settings.
     """
     found = {**SHIPPED, **{each.name: each for each in own}}
-    return Variants({name: each if may_bypass else _without_bypass(each) for name, each in found.items()})
+    if not may_bypass:
+        found = {name: _without_bypass(each) for name, each in found.items()}
+    if admin is not None:
+        found = {name: _within(each, admin, is_admins=name in of_admin) for name, each in found.items()}
+    return Variants(found)
+
+
+_LOCKABLE: Mapping[str, Mapping[str, Any]] = {
+    "model": {"model": "", "api_base": ""},
+    "api_base": {"api_base": ""},
+    "effort": {"effort": None},
+    "temperature": {"temperature": None},
+    "context.mode": {"context_mode": None},
+}
+"""Fields of an agent that take precedence over a setting, with the values that leave it to the setting."""
+
+
+def _within(profile: AgentProfile, admin: AdminLimits, *, is_admins: bool) -> AgentProfile:
+    if profile.mode is not None and not admin.allows(profile.mode):
+        nearest = admin.nearest(profile.mode)
+        said = f"The agent {profile.name} has mode {nearest}: {profile.mode} is {admin.locked_by}."
+        profile = replace(profile, mode=nearest, notices=(*profile.notices, said))
+    for setting, nothing in _LOCKABLE.items():
+        without = replace(profile, **nothing)
+        if is_admins or setting not in admin.locked or without == profile:
+            continue
+        said = f"The agent {profile.name} does not have its own {setting}: it is {admin.locked_by}."
+        profile = replace(without, notices=(*profile.notices, said))
+    return profile
 
 
 def _without_bypass(profile: AgentProfile) -> AgentProfile:

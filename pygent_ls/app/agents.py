@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
+
+from pygent_ls.config.layers import Loaded
 from pygent_ls.config.live import Taken
 from pygent_ls.config.settings import Settings
 
 if TYPE_CHECKING:
+    from pygent_ls.agent.admin_limits import AdminLimits
     from pygent_ls.agent.variants import AgentProfile, Variants
 
 MAX_PROMPT_BYTES = 1_000_000
@@ -55,13 +58,23 @@ def planners_of(settings: Settings) -> frozenset[str]:
     return variants(profiles_of(settings)).planners
 
 
+def admin_limits_of(loaded: Loaded) -> AdminLimits:
+    """Return what the administrator keeps sessions and agents from choosing."""
+    from pygent_ls.agent.admin_limits import AdminLimits
+
+    admin = loaded.admin
+    modes = (loaded.settings.mode,) if "mode" in admin.locked else admin.table.modes
+    return AdminLimits(file=admin.file, locked=admin.locked, modes=modes, ceilings=loaded.ceilings)
+
+
 def variants_of(taken: Taken) -> Variants:
     """Return all agents, with their prompt files read. An unreadable file is reported in its agent. Blocking."""
     from pygent_ls.agent.variants import variants
 
     settings = taken.loaded.settings
     own = [_with_prompt(each, settings.agents[each.name].prompt_file, taken) for each in profiles_of(settings)]
-    return variants(own, may_bypass=settings.allow_bypass)
+    limits, of_admin = admin_limits_of(taken.loaded), taken.loaded.admin.entries("agents")
+    return variants(own, may_bypass=settings.allow_bypass, admin=limits, of_admin=of_admin)
 
 
 def _with_prompt(profile: AgentProfile, named: str | None, taken: Taken) -> AgentProfile:
@@ -82,7 +95,10 @@ def _with_prompt(profile: AgentProfile, named: str | None, taken: Taken) -> Agen
 
 def _origin(agent: str, named: str, taken: Taken) -> str:
     """Return the name of the strongest effective layer that sets the agent's prompt file."""
-    for layer in reversed(taken.layers):
+    admin = taken.loaded.admin
+    own = () if admin.layer is None else (admin.layer,)
+    locked = agent in admin.entries("agents")
+    for layer in own if locked else (*reversed(taken.layers), *own):
         tables = layer.values.get("agents")
         table = cast("Mapping[str, object]", tables).get(agent) if isinstance(tables, Mapping) else None
         counts = (layer.trusted or taken.trusted) and isinstance(table, Mapping)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pygent_ls.app.agents import profiles_of, variants_of
 from pygent_ls.app.defaults import beginning_of, model_and_reason
@@ -26,7 +27,7 @@ from pygent_ls.app.factories import (
 from pygent_ls.config.live import Taken
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import user_file
-from pygent_ls.errors import ModelError, SettingError
+from pygent_ls.errors import ModelError
 
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.context.system_prompt import PromptFor
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.app.completion import ConfiguredCompletions
     from pygent_ls.app.external_models import ExternalModels
     from pygent_ls.app.settings_layers import SettingsLayers
+    from pygent_ls.config.admin import AdminSettings
     from pygent_ls.editors.ports import Core, FrontEnd, SessionStart
     from pygent_ls.extensions.mcp.server import Sample, SampleRequest, ServerView
     from pygent_ls.extensions.own_tools.tools import OwnTools
@@ -141,7 +143,9 @@ class Agent:
         found = beside.worktrees if beside else None
         self.worktrees = found or WorktreeAgents(front_end, self.sessions, self._processes.find, self._agent_beside)
         self.sessions.tell_commands(
-            command_facts(self._live, front_end, self, self._project, lambda: self._external_models.commands)
+            command_facts(
+                self._live, front_end, self, self._project, lambda: self._external_models.commands, self._admin
+            )
         )
 
     def _agent_beside(self, front_end: FrontEnd) -> Agent:
@@ -166,11 +170,14 @@ class Agent:
         """Return the settings as they were last taken."""
         return self._taken.loaded.settings
 
+    def _admin(self) -> AdminSettings:
+        return self._taken.loaded.admin
+
     @cached_property
     def _skills(self) -> SkillFolders:
         from pygent_ls.app.prompt import skills_of
 
-        return skills_of(self._front_end.workspace, is_restricted=self._front_end.is_restricted)
+        return skills_of(self._front_end.workspace, self._admin, is_restricted=self._front_end.is_restricted)
 
     @cached_property
     def _symbols(self) -> WorkspaceSymbols:
@@ -220,11 +227,13 @@ class Agent:
         taken = await asyncio.to_thread(self._read_settings)
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
+        if taken.loaded.admin.problem:
+            raise ModelError(taken.loaded.admin.problem, type="invalid_request")
         self._completions.use(taken)
         self._front_end.on_settings_change()
         self._mcp.apply(settings, self._first_folder())
         self._language.apply(settings)
-        await self._own_tools.refresh(taken.trusted_tools)
+        await self._own_tools.refresh(None if self._admin().is_exclusive("tools") else taken.trusted_tools)
         await self._mcp.until_started()
         of_keys = await asyncio.to_thread(self._shared.refresh_keys)
         self._endpoints = endpoints = await asyncio.to_thread(self._endpoints_of, taken)
@@ -249,13 +258,13 @@ class Agent:
             mode=settings.mode,
             agent=settings.agent,
             variants=await asyncio.to_thread(variants_of, taken),
-            limits=limits_of(settings),
-            policy=self._policy(settings),
+            limits=limits_of(taken.loaded),
+            policy=self._policy(taken),
             endpoint=(endpoints, self._shared.keys_version),
             make_model=partial(self._make_model, endpoints),
             make_model_at=partial(self._make_model, endpoints),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
-            renewed=partial(self._renewed, settings),
+            renewed=partial(self._renewed, taken),
             notices=tuple(filter(None, (*problems, *self._trust_notices(taken)))),
         )
 
@@ -265,10 +274,11 @@ class Agent:
 
         return self._live.untold([UNTRUSTED]) if self._front_end.is_restricted else [self._trusting.notice(taken)]
 
-    def _policy(self, settings: Settings) -> Policy:
-        return policy_of(settings, self.state_folder, is_restricted=self._front_end.is_restricted)
+    def _policy(self, taken: Taken) -> Policy:
+        return policy_of(taken.loaded, self.state_folder, is_restricted=self._front_end.is_restricted)
 
-    def _renewed(self, settings: Settings, services: SessionServices) -> SessionServices:
+    def _renewed(self, taken: Taken, services: SessionServices) -> SessionServices:
+        settings = taken.loaded.settings
         services.memory.secrets.switch(on=settings.redact_secrets)
         services.memory.secrets.know(self._shared.known_keys)
         environment = replace(
@@ -281,7 +291,7 @@ class Agent:
             diagnostics_wait_s=settings.edits.diagnostics_wait_s,
             formatting=settings.edits.format,
             max_tool_result_chars=settings.max_tool_result_chars,
-            hooks=hooks_of(settings, self._processes, self._front_end.hooks),
+            hooks=hooks_of(taken.loaded, self._processes, self._front_end.hooks),
         )
         return replace(services, environment=environment, tools=self._tools(settings, services.memory.found_tools))
 
@@ -398,7 +408,7 @@ class Agent:
 
         def read() -> SessionStart:
             taken = self._read_settings()
-            return beginning_of(taken, self._policy(taken.loaded.settings), self._models.saved_keys)
+            return beginning_of(taken, self._policy(taken), self._models.saved_keys)
 
         return await asyncio.to_thread(read)
 
@@ -426,15 +436,16 @@ class Agent:
         """Return whether the default model can be called without further loading."""
         return self._default_model is not None and self._default_model.ready
 
-    def start_loading(self) -> None:
-        """Load in the background what the default model's first call needs, start the MCP servers, and purge sessions
-        deleted long ago."""
-        from pygent_ls.llm.routing import start_loading
-
-        if self._default_model is not None:
-            start_loading(self._default_model, self._models)
+    def start_loading(self, after_s: float = 0.0) -> None:
+        """Implement `Core`."""
         self._kept.start_tidying()
         self._mcp.apply(self._settings, self._first_folder())
+        asyncio.get_running_loop().call_later(after_s, self._load)
+
+    def _load(self) -> None:
+        from pygent_ls.app.loading import start_loading
+
+        start_loading(self._default_model, self._models)
 
     @cached_property
     def _default_model(self) -> Model | None:
@@ -473,7 +484,7 @@ class Agent:
             agent=self._settings.agent,
             model=self._endpoints.model,
             mode=self._settings.mode,
-            limits=limits_of(self._settings),
+            limits=limits_of(self._taken.loaded),
             variants=variants_of(self._taken),
             look_up_variants=self._look_up_variants,
             answer_without_model=self._setup.answer_without_model,
@@ -536,7 +547,7 @@ class Agent:
         )
         memory = SessionMemory(
             session_id=session_id,
-            permissions=Permissions(mode, self._rules(), self._policy(self._settings)),
+            permissions=Permissions(mode, self._rules(), self._policy(self._taken)),
             reads=ReadLog(),
             outputs=self._outputs(session_id),
             secrets=secrets,
@@ -575,18 +586,10 @@ class Agent:
         return ExternalModels(self._processes, self._first_folder, lambda: self._settings, self._front_end)
 
     def _make_model(self, endpoints: Endpoints, name: str, api_base: str = "") -> Model:
-        """Create a model at its agent's or provider's address, or the agent of another program in place of one. Raises
-        `ModelError` for an invalid name."""
-        from pygent_ls.extensions.acp.programs import PREFIX
-        from pygent_ls.llm.routing import make_configured_model, with_text_tools
+        """Create a model, or the agent of another program in place of one. Raises `ModelError`."""
+        from pygent_ls.app.models import turn_model
 
-        try:
-            if name.startswith(PREFIX):
-                return self._external_models.model(name)
-            model = make_configured_model(name, endpoints, self._models, agent_base=api_base)
-            return with_text_tools(model, endpoints.common.text_tool_calls)
-        except SettingError as error:
-            raise ModelError(str(error), type="invalid_request") from error
+        return turn_model(endpoints, name, api_base, self._models, lambda: self._external_models)
 
     async def _system_prompt(self, wanted: PromptFor) -> str:
         """Return the system prompt for a session that does not take settings at the start of a turn."""

@@ -17,13 +17,12 @@ from pygent_ls.config.trust import TrustStore
 if TYPE_CHECKING:  # imported when the agent is built
     from pygent_ls.app.application import Agent
     from pygent_ls.app.shared import Shared
+    from pygent_ls.config.admin_file import AdminFile
     from pygent_ls.editors.ports import FrontEnd
 
 
-class Application(SettingsLayers):
+class Application(SettingsLayers, frozen=True):
     """Current settings with the origin of each value; builds the agent on demand."""
-
-    __slots__ = ()
 
     @property
     def completes(self) -> bool:
@@ -48,8 +47,10 @@ def read_settings(
     command_line: CommandLine | None = None,
     *,
     shared: Shared | None = None,
+    admin_file: AdminFile | None = None,
 ) -> Application:
-    """Read every layer. Never raises: errors are reported as problems. `shared` is passed on to the agent."""
+    """Read every layer. Never raises: errors are reported as problems. `shared` is passed on to the agent, `admin_file`
+    to `LiveSettings`."""
     trust = TrustStore(state_folder())
     live = LiveSettings(
         trust,
@@ -57,6 +58,7 @@ def read_settings(
         environment=os.environ,
         editor_options=editor_options,
         command_line=command_line or CommandLine(),
+        admin_file=admin_file,
     )
     taken = live.take(folders[0] if folders else None)
     keys = None if taken.loaded.settings.model else saved_keys()  # skips an import that `initialize` would wait for

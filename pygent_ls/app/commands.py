@@ -13,6 +13,7 @@ from pygent_ls.config.sources import user_file
 
 if TYPE_CHECKING:
     from pygent_ls.agent.ports.workspace import Workspace
+    from pygent_ls.config.admin import AdminSettings
     from pygent_ls.editors.ports import Core, FrontEnd
     from pygent_ls.extensions.acp.programs import AgentCommand
     from pygent_ls.extensions.commands import OwnCommands
@@ -31,6 +32,7 @@ def command_facts(
     core: Core,
     folder: Callable[[], Path | None],
     agent_commands: Callable[[], Sequence[AgentCommand]],
+    admin: Callable[[], AdminSettings],
 ) -> CommandFacts:
     """Return what the commands of a front end's sessions need to know; `folder` returns the one whose settings
     apply."""
@@ -45,14 +47,19 @@ def command_facts(
         worktrees=core.worktrees,
         agent_commands=agent_commands,
         skills=core.skills,
-        own=partial(own_commands, workspace, is_restricted=front_end.is_restricted),
+        own=partial(own_commands, workspace, admin, is_restricted=front_end.is_restricted),
     )
 
 
-def own_commands(workspace: Workspace, *, is_restricted: bool = False) -> Sequence[OwnCommands]:
-    """Return the command folders: the user's first, then the workspace folders' in order unless it is restricted."""
+def own_commands(
+    workspace: Workspace, admin: Callable[[], AdminSettings], *, is_restricted: bool = False
+) -> Sequence[OwnCommands]:
+    """Return the command folders: the user's first, then the workspace folders' in order unless it is restricted; none
+    while the administrator does not allow any."""
     from pygent_ls.extensions.commands import OwnCommands
 
+    if admin().is_exclusive("commands"):
+        return ()
     users = OwnCommands(folder=user_file().parent / "commands", source="user")
     of_workspace = [
         OwnCommands(folder=folder / ".pygent" / "commands", source="workspace") for folder in workspace.folders

@@ -6,10 +6,13 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.window import tokens_of
 from pygent_ls.agent.edits.commit import is_being_cancelled, to_its_end
@@ -46,11 +49,12 @@ def completions_of(
 ) -> ConfiguredCompletions:
     """Return the inline completion of one front end. `take` reads the settings, blocking."""
     from pygent_ls.app.factories import secrets_of
-    from pygent_ls.llm.completion.completer import completer_of
 
     secrets = secrets_of(taken.loaded.settings, shared.state_folder, front_end.workspace, shared.known_keys)
 
     async def make(taken: Taken, task: CompletionTask) -> Completer:
+        from pygent_ls.llm.completion.completer import completer_of
+
         api = taken.loaded.settings.completion.api if task == "complete" else "chat"
         return await completer_of(await make_model(taken), None if api == "auto" else api)
 
@@ -72,8 +76,7 @@ def completions_of(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionHost:
+class CompletionHost(Struct, frozen=True, kw_only=True):
     """What completion needs of its front end's agent."""
 
     is_restricted: bool

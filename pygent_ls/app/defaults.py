@@ -39,6 +39,7 @@ def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -
         modes = ("plan",)
     elif not policy.may_bypass:
         modes = tuple(each for each in modes if each != "bypass")
+    modes = tuple(each for each in modes if policy.admin.allows(each))
     model = profile.model or model_and_reason(taken.loaded, saved)[0]
     return SessionStart(
         model=model,

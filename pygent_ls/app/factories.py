@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pygent_ls.app.agents import planners_of
+from pygent_ls.app.agents import admin_limits_of, planners_of
+from pygent_ls.config.admin import ADMIN_FILE
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import user_file
 from pygent_ls.secrets.log_mask import redacted
@@ -95,19 +96,27 @@ def _expanded(text: str) -> Path:
     return Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111 - of an unknown user it is the text itself
 
 
-def limits_of(settings: Settings) -> SessionLimits:
+def limits_of(loaded: Loaded) -> SessionLimits:
     """Return the limits of a turn."""
     from pygent_ls.agent.context.window import CompactionRules, ContextRules
     from pygent_ls.agent.model.retry import RetryPolicy
     from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits
     from pygent_ls.sessions.turns.settings import SessionLimits
 
+    settings, most = loaded.settings, loaded.ceilings
+    ceilings = TurnLimits(
+        max_iterations=int(most.get("max_iterations", 0)),
+        max_tokens=int(most.get("max_tokens", 0)),
+        max_budget_usd=most.get("max_budget_usd", 0.0),
+        max_seconds=most.get("max_turn_seconds", 0.0),
+    )
     return SessionLimits(
         turn=TurnLimits(
             max_iterations=settings.max_iterations,
             max_tokens=settings.max_tokens,
             max_budget_usd=settings.max_budget_usd,
             max_seconds=settings.max_turn_seconds,
+            ceilings=ceilings,
         ),
         model=ModelSettings(
             max_output_tokens=settings.max_output_tokens,
@@ -134,18 +143,19 @@ def map_tokens_of(settings: Settings) -> int:
     return settings.repository_map.tokens if settings.repository_map.in_prompt else 0
 
 
-def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -> Policy:
+def policy_of(loaded: Loaded, state: Path, *, is_restricted: bool = False) -> Policy:
     """Return the user's and the workspace's permission policy; `state` is the daemon's own folder."""
     from pygent_ls.agent.permissions.permissions import Policy
     from pygent_ls.agent.permissions.refusals import Protected
     from pygent_ls.llm.keys.key_store import FILE as KEYS_FILE
 
-    own = (state, user_file().parent)
+    settings, own = loaded.settings, (state, user_file().parent, ADMIN_FILE.parent)
     folders = dict.fromkeys(path.as_posix() for each in own for path in (each, each.resolve()))
     keys = tuple((folder / KEYS_FILE).as_posix() for folder in (state, state.resolve()))
     return Policy(
         rules=settings.permissions,
         may_bypass=settings.allow_bypass,
+        admin=admin_limits_of(loaded),
         planners=planners_of(settings),
         is_restricted=is_restricted,
         has_language_servers=bool(settings.language_servers),
@@ -159,7 +169,7 @@ def endpoints_of(loaded: Loaded, model: str) -> Endpoints:
     `model` is the configured or the default model.
     """
     from pygent_ls.config.layers import OF_A_PROVIDER
-    from pygent_ls.llm.providers.endpoints import Endpoints, ProviderSettings, needs_no_provider
+    from pygent_ls.llm.providers.endpoints import AllowedModels, Endpoints, ProviderSettings, needs_no_provider
 
     settings = loaded.settings
     values: dict[str, dict[str, Any]] = {model: {}}
@@ -172,7 +182,8 @@ def endpoints_of(loaded: Loaded, model: str) -> Endpoints:
         top_level=top_level.pop(model),
         set_with_other_models=top_level,
         providers={name: ProviderSettings(**table.fields()) for name, table in settings.providers.items()},
-        common=_common_endpoint(settings),
+        common=_common_endpoint(loaded),
+        allowed=AllowedModels(file=loaded.admin.file, globs=loaded.admin.table.models, problem=loaded.admin.problem),
     )
 
 
@@ -209,18 +220,25 @@ def search_key_variable(settings: Settings) -> str:
     return table.api_key_env or ("" if table.service == "off" else KEYS.get(table.service, ""))
 
 
-def _common_endpoint(settings: Settings) -> Endpoint:
+def _common_endpoint(loaded: Loaded) -> Endpoint:
+    from dataclasses import replace
+
     from pygent_ls.llm.catalog.known_model import OwnFacts
     from pygent_ls.llm.cli.programs import CliProgram
     from pygent_ls.llm.providers.endpoint import Endpoint
 
+    settings, admin = loaded.settings, loaded.admin
+    facts = {name: OwnFacts(**table.fields()) for name, table in settings.models.items()}
+    if "effort" in admin.locked:
+        others = facts.keys() - admin.entries("models")
+        facts.update({name: replace(facts[name], effort=None) for name in others})
     return Endpoint(
         betas=settings.betas,
         effort=settings.effort or None,
         cache_ttl="" if settings.cache_ttl == "5m" else settings.cache_ttl,
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.stream_idle_timeout_s,
-        own_facts={name: OwnFacts(**table.fields()) for name, table in settings.models.items()},
+        own_facts=facts,
         programs={
             name: CliProgram(command=each.command, form=each.format, stream=each.stream)
             for name, each in settings.cli_models.items()
@@ -255,10 +273,14 @@ def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iter
     return secrets
 
 
-def hooks_of(settings: Settings, processes: Processes, brought: Hooks) -> Hooks:
-    """Return the front end's hooks, the user's commands, and those of a workspace that the user trusts."""
-    from pygent_ls.agent.ports.hooks import SeveralHooks
+def hooks_of(loaded: Loaded, processes: Processes, brought: Hooks) -> Hooks:
+    """Return the front end's hooks, the user's commands, and those of a workspace that the user trusts; only the
+    administrator's if the administrator says so."""
+    from pygent_ls.agent.ports.hooks import NoHooks, SeveralHooks
 
+    settings = loaded.settings
+    if loaded.admin.is_exclusive("hooks"):
+        brought = NoHooks()
     if not settings.hooks:
         return brought
     from pygent_ls.extensions.hooks import CommandHooks, HookCommand

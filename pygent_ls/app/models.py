@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pygent_ls.config.settings import Settings
-from pygent_ls.errors import SettingError
+from pygent_ls.errors import ModelError, SettingError
 
 if TYPE_CHECKING:
     from pygent_ls.agent.ports.model import Model
+    from pygent_ls.app.external_models import ExternalModels
     from pygent_ls.extensions.mcp.server import Sample, SampleRequest
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.providers.endpoints import Endpoints
@@ -45,7 +46,30 @@ async def models_of(
     agents = [each.model for each in settings.agents.values() if each.model]
     named = [endpoints.model, settings.compaction.model, *settings.fallback_models, *agents, *settings.models]
     models = [each for each in named if each and not each.startswith(PREFIX)]
-    return [*await listed_models(models, find, endpoints, resources, os.environ), *_external(settings, find)]
+    listed = [*await listed_models(models, find, endpoints, resources, os.environ), *_external(settings, find)]
+    return [each for each in listed if endpoints.allowed.allows(each.name)]
+
+
+def turn_model(
+    endpoints: Endpoints,
+    name: str,
+    api_base: str,
+    resources: ModelResources,
+    external: Callable[[], ExternalModels],
+) -> Model:
+    """Create a model at its agent's or provider's address, or the agent of another program in place of one. Raises
+    `ModelError` for an invalid name, and for a model that the administrator does not allow."""
+    from pygent_ls.extensions.acp.programs import PREFIX
+    from pygent_ls.llm.routing import make_configured_model, with_text_tools
+
+    try:
+        if name.startswith(PREFIX):
+            endpoints.allowed.check(name)
+            return external().model(name)
+        model = make_configured_model(name, endpoints, resources, agent_base=api_base)
+        return with_text_tools(model, endpoints.common.text_tool_calls)
+    except SettingError as error:
+        raise ModelError(str(error), type="invalid_request") from error
 
 
 def _external(settings: Settings, find: Callable[[str], str | None]) -> Sequence[ListedModel]:

@@ -6,10 +6,12 @@ import asyncio
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.system_prompt import (
     PromptFor,
@@ -22,11 +24,12 @@ from pygent_ls.agent.context.system_prompt import (
 from pygent_ls.agent.ports.notes import Notes
 from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.agent.ports.workspace import Workspace
+from pygent_ls.config.admin import AdminSettings
 from pygent_ls.config.live import Taken
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import LOCAL_FILE, WORKSPACE_FILE, user_file
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.skills import SkillFolders, skill_folders
+from pygent_ls.extensions.skills import SkillFolder, SkillFolders, skill_folders
 from pygent_ls.workspace.files.notes_file import within
 from pygent_ls.workspace.files.reader import read_document
 
@@ -51,8 +54,7 @@ _UNDER_WAY: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptSettings:
+class PromptSettings(Struct, frozen=True, kw_only=True):
     """Prompt settings in effect."""
 
     added: str
@@ -85,9 +87,16 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
         return replace(usual, problem=why)
 
 
-def skills_of(workspace: Workspace, *, is_restricted: bool = False) -> SkillFolders:
-    """Return the skills of the user and, unless it is restricted, of a workspace, whose folders may change."""
-    return SkillFolders(lambda: skill_folders(user_file().parent, workspace.folders, is_restricted=is_restricted))
+def skills_of(workspace: Workspace, admin: Callable[[], AdminSettings], *, is_restricted: bool = False) -> SkillFolders:
+    """Return the skills of the user and, unless it is restricted, of a workspace, whose folders may change; none while
+    the administrator does not allow any."""
+
+    def folders() -> Sequence[SkillFolder]:
+        if admin().is_exclusive("skills"):
+            return ()
+        return skill_folders(user_file().parent, workspace.folders, is_restricted=is_restricted)
+
+    return SkillFolders(folders)
 
 
 async def notes_for(notes: Notes, settings: Settings) -> str:
@@ -110,8 +119,11 @@ def place_in(taken: Taken, origin: str, named: str) -> Path:
     settings file that contains it; one from the environment, the editor or the command line against the workspace.
     """
     folder = taken.folder or Path.cwd()
+    admin = taken.loaded.admin
     if origin == f"user file {user_file()}":
         folder = user_file().parent
+    elif admin.layer is not None and origin == admin.layer.name:
+        folder = Path(admin.file).parent
     elif taken.folder is not None and _is_workspaces(taken.folder, origin):
         folder = (taken.folder / WORKSPACE_FILE).parent
     try:

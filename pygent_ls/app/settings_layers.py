@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pygent_ls.config.live import LiveSettings, Taken
 from pygent_ls.config.trust import TrustStore
@@ -12,8 +13,7 @@ if TYPE_CHECKING:  # imported when the agent is built
     from pygent_ls.app.shared import Shared
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsLayers:
+class SettingsLayers(Struct, frozen=True, kw_only=True):
     """Current settings with the origin of each value."""
 
     live: LiveSettings

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.app.defaults import model_and_reason
 from pygent_ls.app.factories import endpoints_of
@@ -40,8 +43,7 @@ def _to_nobody() -> None:
     """Ignore a change of the default model: no editor shows a list of models."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppSetup:
+class AppSetup(Struct, frozen=True, kw_only=True):
     """Model setup for one front end."""
 
     live: LiveSettings
@@ -176,7 +178,7 @@ class AppSetup:
         if candidate.model.partition("/")[0] != await self._provider_of(current):
             _refuse_settings_of_nobody(loaded, has_owner=bool(await self._provider_of(current)))
         found = endpoints_of(loaded, current)
-        return replace(found, common=replace(found.common, api_key=candidate.key))
+        return replace(found, common=dataclasses.replace(found.common, api_key=candidate.key))
 
     async def _save_model(self, candidate: Candidate) -> str:
         from pygent_ls.config.user_file import model_in, save_model

@@ -7,7 +7,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pygent_ls.editors.shutdown import Closable
 
 STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
+
+AGENT_COMMANDS = ("run", "chat", "acp")
+"""Commands besides the daemon's own that import a whole agent."""
 
 MAX_LINGER_S = 3600
 """Maximum time that an idle daemon is kept."""
@@ -77,7 +81,8 @@ def _run_command(given: argparse.Namespace) -> int:
     if given.command is None:
         return _daemon(given) if given.stdio or given.socket or given.trace else _chat_at_terminal(given)
     _refuse_the_daemons_own(given)
-    return given.act(given)
+    with _cached_bytecode() if given.command in AGENT_COMMANDS else nullcontext():
+        return given.act(given)
 
 
 def _ordered(given: list[str]) -> list[str]:
@@ -94,7 +99,8 @@ def _chat_at_terminal(given: argparse.Namespace) -> int:
         given.refuse("--linger requires --socket: clients on standard input cannot reconnect")
     from pygent_ls.cli.run import chat_command
 
-    return chat_command(_parser().parse_args(["chat"]), CHAT_INSTEAD)
+    with _cached_bytecode():
+        return chat_command(_parser().parse_args(["chat"]), CHAT_INSTEAD)
 
 
 def _refuse_the_daemons_own(given: argparse.Namespace) -> None:
@@ -116,6 +122,7 @@ def _leave(code: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
+    from pygent_ls.cli.fleet import add_fleet
     from pygent_ls.cli.run import add_chat, add_run
     from pygent_ls.cli.run_options import OWN_MODES
     from pygent_ls.cli.sessions_options import add_sessions
@@ -157,6 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     add_setup(commands.add_parser)
     add_chat(commands.add_parser)
     add_run(commands.add_parser)
+    add_fleet(commands.add_parser)
     add_sessions(commands.add_parser)
     add_worktree(commands.add_parser)
     connecting = commands.add_parser(
@@ -279,28 +287,35 @@ def _serve_socket(path: Path, *, trace: Trace | None, linger_s: float | None) ->
 
 def _serve(listener: socket.socket | None = None, trace: Trace | None = None, linger_s: float | None = None) -> int:
     gc.disable()  # `Connection` enables it; until then all objects stay alive, and scanning them takes 70 ms
+    with _cached_bytecode():
+        from pygent_ls.app.blueprint import read_settings
+        from pygent_ls.app.run_log import Logged
+        from pygent_ls.editors.lsp.daemon.stdio_server import serve
+
+        logged = Logged("the daemon")
+        if listener is None:
+            code = serve(read_settings, trace)
+        else:
+            from pygent_ls.app.shared import Shared
+            from pygent_ls.editors.lsp.daemon.socket_server import serve_socket
+
+            shared = Shared(socket=Path(listener.getsockname()))
+            code = serve_socket(listener, partial(read_settings, shared=shared), shared, trace, linger_s=linger_s)
+    return logged.ended(code)
+
+
+@contextmanager
+def _cached_bytecode() -> Generator[None]:
+    """Import from the caches of compiled code, and store at the end what they lacked."""
+    from pygent_ls.startup.bytecode_bundle import BytecodeBundle
     from pygent_ls.startup.code_cache import GeneratedCode, beside_the_bytecode
 
-    generated = GeneratedCode(beside_the_bytecode())
-    generated.install()
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # searching for plugins reads the metadata of every package
-    from pygent_ls.app.blueprint import read_settings
-
-    del os.environ["PYDANTIC_DISABLE_PLUGINS"]
-    from pygent_ls.app.run_log import Logged
-    from pygent_ls.editors.lsp.daemon.stdio_server import serve
-
-    logged = Logged("the daemon")
-    if listener is None:
-        code = serve(read_settings, trace)
-    else:
-        from pygent_ls.app.shared import Shared
-        from pygent_ls.editors.lsp.daemon.socket_server import serve_socket
-
-        shared = Shared(socket=Path(listener.getsockname()))
-        code = serve_socket(listener, partial(read_settings, shared=shared), shared, trace, linger_s=linger_s)
-    generated.save()
-    return logged.ended(code)
+    caches = GeneratedCode(beside_the_bytecode(".generated")), BytecodeBundle(beside_the_bytecode(".modules"))
+    for cache in caches:
+        cache.install()
+    yield
+    for cache in caches:
+        cache.save()
 
 
 def _acp(_given: argparse.Namespace) -> int:

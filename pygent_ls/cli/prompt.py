@@ -7,8 +7,10 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.instructions import Instruction, without_secrets
 from pygent_ls.agent.context.system_prompt import PromptFor, SystemPart, prompt_of
@@ -32,8 +34,7 @@ from pygent_ls.workspace.files.notes_file import notes_file
 from pygent_ls.workspace.installation_key import installation_key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptOptions:
+class PromptOptions(Struct, frozen=True, kw_only=True):
     """Session for which the prompt is shown."""
 
     taken: Taken
@@ -47,8 +48,7 @@ class PromptOptions:
     secrets: SessionSecrets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownPrompt:
+class ShownPrompt(Struct, frozen=True, kw_only=True):
     """Prompt that the model would receive."""
 
     mode: str
@@ -113,12 +113,12 @@ async def prompt_shown(wanted: PromptOptions) -> ShownPrompt:
     workspace, secrets = wanted.workspace, wanted.secrets
     mode = wanted.mode or wanted.agent.mode or settings.mode
     rules = FileRuleStore(state_folder(), workspace.folders[0])
-    reading = Permissions(settings.mode, rules, policy_of(settings, state_folder())).reading()
+    reading = Permissions(settings.mode, rules, policy_of(wanted.taken.loaded, state_folder())).reading()
     instructions = RepositoryInstructions(workspace, secrets.masks)
     found = await instructions.of_workspace(reading)
     paths = [_existing(workspace, each) for each in wanted.files]
     near = await instructions.near(paths, reading)
-    skills = await skills_of(workspace).all()
+    skills = await skills_of(workspace, lambda: wanted.taken.loaded.admin).all()
     notes = await notes_for(notes_file(state_folder(), workspace.folders[0]), settings)
     of_prompt = replace(await prompt_settings(wanted.taken), skills=skills, notes=notes)
     beside, wrong = more_folders(wanted.taken)

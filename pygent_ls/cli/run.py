@@ -8,9 +8,10 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+from msgspec import Struct
 
 from pygent_ls.cli.run_options import EXIT_CODES, MODES, add_chat_options, add_options
 
@@ -88,8 +89,7 @@ def chat_command(given: argparse.Namespace, first: str = "") -> int:
         command.leave()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begun:
+class _Begun(Struct, frozen=True, kw_only=True):
     """Command with valid arguments."""
 
     blueprint: Blueprint

@@ -49,7 +49,12 @@ def add_options(run: argparse.ArgumentParser) -> None:
     )
     _add_format_options(run)
     _add_shared_options(run)
-    run.add_argument(
+    add_yes(run)
+
+
+def add_yes(command: argparse.ArgumentParser) -> None:
+    """Add the option that answers every question."""
+    command.add_argument(
         "--yes",
         action="store_true",
         help="allow everything that needs permission once; does not trust the folder's settings (see pygent-ls trust)",
@@ -72,6 +77,11 @@ def _add_shared_options(command: argparse.ArgumentParser) -> None:
         help="work in the git worktree NAME, on the branch pygent/NAME; it is created from HEAD if it does not exist",
     )
     _add_session_options(command)
+    add_agent_options(command)
+
+
+def add_agent_options(command: argparse.ArgumentParser) -> None:
+    """Add the options about the agent of a turn: limits, permissions and settings."""
     _add_limits(command)
     _add_permission_options(command)
     _add_setting_options(command)
@@ -127,16 +137,16 @@ def _add_format_options(run: argparse.ArgumentParser) -> None:
 
 def _add_limits(run: argparse.ArgumentParser) -> None:
     group = run.add_argument_group("limits (0: no limit)")
-    group.add_argument("--max-turns", metavar="N", type=_count, help="maximum number of model calls")
+    group.add_argument("--max-turns", metavar="N", type=count, help="maximum number of model calls")
     group.add_argument(
-        "--max-tokens", metavar="N", type=_count, help="maximum number of input and output tokens of the turn"
+        "--max-tokens", metavar="N", type=count, help="maximum number of input and output tokens of the turn"
     )
-    group.add_argument("--max-budget-usd", metavar="USD", type=_amount, help="maximum cost of the turn in US dollars")
+    group.add_argument("--max-budget-usd", metavar="USD", type=amount, help="maximum cost of the turn in US dollars")
     group.add_argument(
-        "--max-chars", metavar="N", type=_count, help="maximum number of characters of the conversation to send"
+        "--max-chars", metavar="N", type=count, help="maximum number of characters of the conversation to send"
     )
     group.add_argument(
-        "--max-words", metavar="N", type=_count, help="maximum number of words of the conversation to send"
+        "--max-words", metavar="N", type=count, help="maximum number of words of the conversation to send"
     )
 
 
@@ -168,7 +178,7 @@ def _add_setting_options(run: argparse.ArgumentParser) -> None:
         "--fallback-model", metavar="MODELS", help="models to use if the model fails, separated by commas"
     )
     group.add_argument(
-        "--max-thinking-tokens", metavar="N", type=_count, help="maximum number of thinking tokens per model call"
+        "--max-thinking-tokens", metavar="N", type=count, help="maximum number of thinking tokens per model call"
     )
     group.add_argument("--effort", choices=EFFORTS, help="reasoning effort of the model")
     group.add_argument("--agent", metavar="AGENT", help="agent to use instead of the one in the settings")
@@ -187,20 +197,22 @@ def _add_setting_options(run: argparse.ArgumentParser) -> None:
     group.add_argument("--debug-file", metavar="FILE", help="write debug log to this file, without keys")
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Return a limit. Raises ValueError."""
     number = int(text)
     if not 0 <= number <= MOST:
         raise ValueError(text)
     return number
 
 
-def _amount(text: str) -> float:
+def amount(text: str) -> float:
+    """Return an amount of money or time. Raises ValueError."""
     number = float(text)
     if not 0 <= number <= MOST:  # nan fails both comparisons
         raise ValueError(text)
     return number
 
 
-_count.__name__ = "whole number"
-_amount.__name__ = "amount"
+count.__name__ = "whole number"
+amount.__name__ = "amount"
 """Shown by argparse as `invalid whole number value: 'x'`."""

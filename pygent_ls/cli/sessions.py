@@ -7,10 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.app.storage import SessionStorage

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.events import Finished
@@ -33,8 +34,7 @@ MAX_GIST_CHARS = 100
 """Maximum length of a tool call's argument, an error, or a name in a list."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True, kw_only=True):
     """Session in a list."""
 
     id: str
@@ -130,8 +130,7 @@ def conversation_json(session: SessionEntry, messages: Sequence[Message], notice
     return {**session_json(session), "messages": shown, "turnIds": turn_ids, "notices": [*notices]}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class Happened(Struct, frozen=True, kw_only=True):
     """Journal contents beside the conversation."""
 
     changes: Changes

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.rules.rule import RuleOrigin
 
-ProblemKind = Literal["invalid", "unknown", "unreadable", "needs_trust"]
+ProblemKind = Literal["invalid", "unknown", "unreadable", "needs_trust", "locked"]
+"""`locked`: the administrator's settings do not allow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +27,7 @@ class SettingProblem:
     """Value in a form that may be shown to anyone."""
     problem: str
     kind: ProblemKind
-    wanted: object = field(default=None, repr=False, compare=False)
+    wanted: object = dataclasses.field(default=None, repr=False, compare=False)
     """Value that would apply if the layer were trusted; set for `needs_trust` only. Not for display."""
 
     @property
@@ -33,8 +37,7 @@ class SettingProblem:
         return ": ".join(part for part in (self.layer, what, self.problem) if part)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class Layer(Struct, frozen=True, kw_only=True):
     """Settings that one source provides."""
 
     name: str

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pygent_ls.config.layer import Layer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pygent_ls.config.admin import NO_ADMIN, AdminSettings
+from pygent_ls.config.admin_file import AdminFile
+from pygent_ls.config.layer import Layer, SettingProblem
 from pygent_ls.config.layers import Loaded, load
 from pygent_ls.config.sources import (
     LOCAL_FILE,
@@ -24,8 +28,14 @@ NOT_WRONG = frozenset({"needs_trust"})
 """Problems that are not errors: settings that await the user's trust."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+FOLDERS = ("skills", "commands", "tools")
+"""Folders of the user and of a workspace that the administrator can switch off."""
+
+OF_WORKSPACE = (".pygent", ".claude", ".agents")
+"""Folders of a workspace that may contain them."""
+
+
+class Taken(Struct, frozen=True, kw_only=True):
     """Settings at one moment."""
 
     loaded: Loaded
@@ -39,6 +49,8 @@ class Taken:
     """User's answer to these requests; None if the user has not answered."""
     system_prompt: str | None = None
     """Command line's system prompt, as in `CommandLine`."""
+    refused: tuple[SettingProblem, ...] = ()
+    """What the administrator's settings refuse besides values of layers."""
 
     @property
     def digest(self) -> str:
@@ -55,7 +67,9 @@ class Taken:
     def answered(self, *, trusted: bool) -> Taken:
         """Return the same settings with the user's answer applied."""
         layers = tuple(replace(each, trusted=True) if _is_workspaces(each) else each for each in self.layers)
-        return replace(self, loaded=load(layers if trusted else self.layers), trusted=trusted)
+        loaded = load(layers if trusted else self.layers, self.loaded.admin)
+        loaded = replace(loaded, problems=(*loaded.problems, *self.refused))
+        return replace(self, loaded=loaded, trusted=trusted)
 
 
 def _is_workspaces(layer: Layer) -> bool:
@@ -73,7 +87,11 @@ class LiveSettings:
         environment: Mapping[str, str],
         editor_options: object,
         command_line: CommandLine,
+        admin_file: AdminFile | None = None,
     ) -> None:
+        """`admin_file` is the administrator's file; None reads that of the machine, and tests have their own."""
+        self._admin_file = admin_file or AdminFile()
+        self._admin: AdminSettings = NO_ADMIN
         self._store = store
         self._user_file = user_file
         self._environment = environment_layer(environment)
@@ -98,6 +116,7 @@ class LiveSettings:
         """Return the settings for a workspace folder, whose file is trusted if the user said so. `place` is the folder
         that they will be used in, by default the same. Blocking; never raises.
         """
+        self._admin = admin = self._admin_file.read(self._admin)
         layers = [self._last_readable(user_layer(self._user_file))] if "user" in self._sources else []
         if folder is not None and "project" in self._sources:
             layers += [self._last_readable(each, place) for each in mcp_layers(folder, place)]
@@ -105,8 +124,16 @@ class LiveSettings:
         if folder is not None and "local" in self._sources:
             layers.append(self._last_readable(workspace_layer(folder, LOCAL_FILE)))
         layers += [self._environment, self._editor_options, self._editor_section, self._command_line]
-        loaded = load(layers)
-        tools = tool_wishes(folder) if folder is not None and "project" in self._sources else ()
+        loaded = load(layers, admin)
+        refused = self._unused_folders(admin, folder)
+        system_prompt = self._system_prompt
+        if system_prompt is not None and admin.locked & {"system_prompt", "system_prompt_file"}:
+            system_prompt = None
+            option, why = "--system-prompt", admin.locked_by
+            refused.append(SettingProblem(layer="command line", key=option, value="", problem=why, kind="locked"))
+        loaded = replace(loaded, problems=(*loaded.problems, *refused))
+        has_tools = "project" in self._sources and not admin.is_exclusive("tools")
+        tools = tool_wishes(folder) if folder is not None and has_tools else ()
         wishes = (*wishes_of(loaded.problems), *tools)
         taken = Taken(
             loaded=loaded,
@@ -114,7 +141,8 @@ class LiveSettings:
             folder=folder,
             wishes=wishes,
             trusted=None,
-            system_prompt=self._system_prompt,
+            system_prompt=system_prompt,
+            refused=tuple(refused),
         )
         if not self._may_trust:
             return taken.answered(trusted=False)
@@ -130,6 +158,17 @@ class LiveSettings:
         new = [text for text in dict.fromkeys(problems) if text not in self._told]
         self._told.update(new)
         return new
+
+    def _unused_folders(self, admin: AdminSettings, folder: Path | None) -> list[SettingProblem]:
+        """Return a problem for each folder that exists and is not used because of the administrator's settings."""
+        found: list[SettingProblem] = []
+        for name in FOLDERS if admin.layer is not None else ():
+            own = [folder / each / name for each in OF_WORKSPACE] if folder is not None else []
+            for each in (self._user_file.parent / name, *own):
+                if admin.is_exclusive(name) and each.is_dir():
+                    why = f"not used, {admin.locked_by}"
+                    found.append(SettingProblem(layer=str(each), key="", value="", problem=why, kind="locked"))
+        return found
 
     def _last_readable(self, layer: Layer, place: Path | None = None) -> Layer:
         """Return a layer as last read if its file cannot be read now, for example while it is being written."""

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from pygent_ls.config.entries import MASKED, TABLES, Hook, masked
 from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
@@ -95,8 +95,7 @@ GATHERED: Mapping[str, Callable[[Layer, object, Any], Found]] = {
 """Merge function of each setting that combines all layers."""
 
 
-@dataclass(frozen=True, slots=True)
-class _AcceptedEntry:
+class _AcceptedEntry(Struct, frozen=True):
     value: Any
 
 

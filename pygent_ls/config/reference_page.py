@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from textwrap import wrap
 
+from pygent_ls.config.admin import CEILINGS, AdminTable
 from pygent_ls.config.entries import TABLES, Hook
 from pygent_ls.config.settings import NAMES, field_of
 from pygent_ls.config.sources import as_variable, camel_case
@@ -36,6 +38,9 @@ Each layer overrides those above it:
    (`workspace/configuration`, `workspace/didChangeConfiguration`); names in camelCase
 7. the command line
 8. the session's own
+
+Above all of them is the file of the machine's administrator, `/etc/pygent-ls/config.toml`, which can lock settings; see
+[below](#settings-of-an-administrator).
 
 Rules, hooks, `providers`, agents, `cli_models`, `acp_agents`, `models`, `mcp_servers`, `aliases` and `disallowed_tools`
 of all layers are combined. If two layers define an entry with the same name, the whole entry of the stronger layer is
@@ -107,13 +112,81 @@ pygent-ls trust --forget [FOLDER]   # remove all answers about the folder
 Even a trusted workspace cannot set `allow_bypass`, or the mode `bypass` without it. The agent cannot answer for you,
 and its edits in `.pygent` always ask, regardless of mode and rules.
 
+## Settings of an administrator
+
+On Linux and macOS, the administrator of a machine can set and lock settings for all users in
+`/etc/pygent-ls/config.toml`. The path cannot be changed. Without the file nothing is restricted.
+
+```toml
+sandbox = "require"                  # locked: nobody else can set it
+max_budget_usd = 5.0                 # a ceiling: others can only set less
+model = "anthropic/claude-sonnet-5-5"
+api_base = ""                        # locked: no agent has an address of its own either
+
+[permissions]
+deny = ["read_file(**/*.pem)"]       # stronger than every rule, mode, hook and answer of users and projects
+ask = ["git_push"]
+
+[providers.anthropic]                # an entry that nobody can replace
+api_base = "https://llm-gateway.example.com"
+
+[admin]
+overridable = ["model"]              # only a default
+models = ["anthropic/*"]
+modes = ["default", "accept_edits"]
+exclusive = ["hooks", "mcp_servers", "providers", "models"]
+```
+
+- **Values are locked.** A setting of this file has its value whatever other layers, editors, sessions, turns and agents
+  say. A refused value is reported as `locked by /etc/pygent-ls/config.toml`; requests of clients get an error with
+  `data.kind = "locked_by_admin"`. A locked `model`, `agent`, `mode`, `effort` or `context.mode` is the only one that
+  sessions can use (and the mode `plan`); agents also keep to a locked `api_base` and `temperature`, except for those
+  that this file defines.
+- **Limits are ceilings.** Others can set a lower value; a higher one, and 0 if that means no limit, is cut. A turn that
+  reaches such a limit ends without a question. These are the limits:
+  CEILINGS.
+- **Rules are combined.** Rules that deny or ask hold against all other rules, `Always allow`, modes, hooks and agents.
+  `--yes` does not answer what such a rule asks: the call is rejected. A program that answers prompts in place of a user
+  (with `--permission-prompt-tool`, or as a client) counts as the user.
+- **Entries are locked by name.** Nobody replaces an entry of a table, such as `[mcp_servers.docs]`, but others can add
+  entries, unless the table is in `exclusive`.
+- **Changes apply with the next turn**, like those of other files. A running turn keeps its values.
+
+The fields of `[admin]`, which no other file can have:
+
+FIELDS
+
+**The file must be right.** No turn starts, no hook runs and no server of a user starts while the file cannot be read,
+has a mistake (also a name that does not exist), is not owned by root, or can be written by its group or by others. The
+same is required of the folders above it. The error says what is wrong. `pygent-ls doctor` shows the same, and names the
+file as the origin of the values that it sets.
+
+Consider together:
+
+- `models` restricts names, not addresses. Users can point a provider to another server unless `providers` is in
+  `exclusive` and `api_base` is set. An address in `[providers.NAME]` of this file takes precedence over environment
+  variables such as `ANTHROPIC_BASE_URL`. `cli:NAME`, `acp:NAME` and `scripted:FILE` are models, too; users define
+  programs of these names unless `cli_models` and `acp_agents` are in `exclusive`.
+- `max_budget_usd` is computed from prices, which users can change in `[models]` unless `models` is in `exclusive`. A
+  model without a known price is then not called.
+- A hook of a user can change the input of a call after a hook of this file has read it, unless `hooks` is in
+  `exclusive`. Enforce with rules rather than with hooks: a hook that fails has no effect.
+- `shell_timeout_s` limits the default; a call can set its own timeout, up to an hour.
+
+The file protects users from mistakes, and from projects, editors, extensions and models that ask for more. It does not
+hold against a user who runs another program, or a changed copy of pygent-ls: for that, restrict the network and the
+machine.
+
 ## All settings
 """
 
 
 def configuration_page() -> str:
     """Return the text of `docs/configuration.md`."""
-    return "\n".join([_HEAD, *(_section(name) for name in NAMES)])
+    limits = ", ".join(f"`{name}`" for name in CEILINGS)
+    head = _HEAD.replace("CEILINGS", "\n  ".join(wrap(limits, 118, break_on_hyphens=False)))
+    fields = [f"- `{name}`: {info.description}" for name, info in fields_of(AdminTable).items()]
+    return "\n".join([head.replace("FIELDS", "\n".join(fields)), *(_section(name) for name in NAMES)])
 
 
 def _section(name: str) -> str:

@@ -9,9 +9,11 @@ import json
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.rules.rule import RuleOrigin
 from pygent_ls.config.layer import Layer, SettingProblem
@@ -33,9 +35,11 @@ LOCAL_FILE = Path(".pygent", "config.local.toml")
 MAX_FILE_BYTES = 1_000_000
 """Maximum size of a settings file; a larger file is something else."""
 
-_OTHER_VARIABLES = frozenset({"PYGENT_LOG", "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT"})
-"""Variables with the prefix `PYGENT_` that are not settings; the last two are set for hooks, which may run
-pygent-ls.
+_OTHER_VARIABLES = frozenset(
+    {"PYGENT_LOG", "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT", "PYGENT_COMMAND_PROCESS", "PYGENT_AGENT_PROCESS"}
+)
+"""Variables with the prefix `PYGENT_` that are not settings. All but the first are set for hooks, commands and agents,
+which may run pygent-ls.
 """
 
 SettingSource = Literal["user", "project", "local"]
@@ -51,8 +55,7 @@ _OPTIONS: Mapping[str, str] = {
 """Command-line options whose names differ from their settings."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True, kw_only=True):
     """Settings given by the options of a command."""
 
     values: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -65,13 +68,21 @@ class CommandLine:
     """Text that replaces the default system prompt and the project's instructions; None to keep them."""
 
 
+Check = Callable[[os.stat_result], None]
+"""Raises OSError for a file that must not be read."""
+
+
+def _any_file(_: os.stat_result) -> None:
+    """Refuse no file."""
+
+
 _TABLES = frozenset(GATHERED) - {"disallowed_tools"} | {"extra_headers"}
 """Settings whose text form is JSON."""
 
 
 def user_layer(file: Path) -> Layer:
     """Read the user's own file; a missing file sets nothing."""
-    return _file_layer(f"user file {file}", file, "user")
+    return file_layer(f"user file {file}", file, "user")
 
 
 def workspace_layer(folder: Path, named: Path = WORKSPACE_FILE) -> Layer:
@@ -79,7 +90,7 @@ def workspace_layer(folder: Path, named: Path = WORKSPACE_FILE) -> Layer:
     tighten.
     """
     file = folder / named
-    return _file_layer(f"workspace file {file}", file, "workspace")
+    return file_layer(f"workspace file {file}", file, "workspace")
 
 
 def mcp_layers(folder: Path, place: Path | None = None) -> list[Layer]:
@@ -194,9 +205,10 @@ def _flat(given: Mapping[str, object], groups: Collection[str]) -> Iterator[tupl
             yield key, value
 
 
-def _file_layer(name: str, file: Path, origin: RuleOrigin) -> Layer:
+def file_layer(name: str, file: Path, origin: RuleOrigin, check: Check = _any_file) -> Layer:
+    """Read a TOML file, which `check` may refuse; a missing file sets nothing."""
     try:
-        values = read_toml(_text_of(file))
+        values = read_toml(_text_of(file, check))
     except FileNotFoundError:
         return _layer(name, {}, str, origin=origin)
     except (OSError, ValueError, RecursionError) as error:
@@ -207,12 +219,14 @@ def _file_layer(name: str, file: Path, origin: RuleOrigin) -> Layer:
     return _layer(name, values, str, origin=origin)
 
 
-def _text_of(file: Path) -> str:
+def _text_of(file: Path, check: Check = _any_file) -> str:
     """Read a file. Raises OSError or ValueError; a pipe or a device is never opened."""
     _must_be_a_file(file.stat())
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        _must_be_a_file(os.fstat(descriptor))  # the path may have been replaced; check the file that was opened
+        status = os.fstat(descriptor)  # the path may have been replaced; check the file that was opened
+        _must_be_a_file(status)
+        check(status)
         with os.fdopen(descriptor, "rb", closefd=False) as opened:
             content = opened.read(MAX_FILE_BYTES + 1)
     finally:

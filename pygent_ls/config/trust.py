@@ -11,10 +11,11 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import on_one_line, whole_on_one_line
 from pygent_ls.agent.rules.rule import Rule
@@ -69,8 +70,7 @@ _WORDS: Mapping[str, str] = {
 """Descriptions of what settings would do; other settings are shown by name and value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrustRequest:
+class TrustRequest(Struct, frozen=True, kw_only=True):
     """Trust request: one effect that a workspace's file would have if it were trusted."""
 
     source: str

@@ -19,7 +19,7 @@ def model_in(file: Path) -> str:
     """Return the model that the file names; empty if it names none or cannot be read."""
     try:
         named = tomllib.loads(file.read_text(encoding="utf-8-sig")).get("model")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ""
     return named if isinstance(named, str) else ""
 

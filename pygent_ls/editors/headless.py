@@ -15,6 +15,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from uuid import uuid4
 
+from msgspec import Struct
+
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.events import TurnStarted
 from pygent_ls.agent.ports.approver import Approver, PermissionRequest
@@ -106,8 +108,7 @@ class RunView(Subscriber, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CallbackProgram:
+class _CallbackProgram(Struct, frozen=True, kw_only=True):
     """The program that reads and writes a stream-json run."""
 
     hooks: ProgramHooks

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.edits.reviewer import NoReviewer, Reviewer
@@ -37,8 +38,7 @@ if TYPE_CHECKING:  # imports the adapters of all models
     from pygent_ls.llm.setup.flow import SetUp, Way
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrustQuestion:
+class TrustQuestion(Struct, frozen=True, kw_only=True):
     """The question whether to trust a workspace folder's own settings files."""
 
     folder: Path
@@ -90,8 +90,7 @@ async def _open_nothing(address: str) -> None:
     raise ToolError(f"No browser can be opened here for {address}. Use `pygent-ls mcp login NAME`.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeechDisplay:
+class SpeechDisplay(Struct, frozen=True, kw_only=True):
     """How a front end shows voice input."""
 
     begin: Callable[[Session, TurnRequest], object]
@@ -101,8 +100,7 @@ class SpeechDisplay:
     """Called when voice input has started or stopped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontEnd:
+class FrontEnd(Struct, frozen=True, kw_only=True):
     """What a front end provides to the core."""
 
     workspace: Workspace
@@ -185,8 +183,7 @@ class FrontEnd:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStart:
+class SessionStart(Struct, frozen=True, kw_only=True):
     """Defaults of a new session, according to the current settings."""
 
     model: str
@@ -283,8 +280,9 @@ class Core(Protocol):
         """Discard what is cached of a file whose content may have changed."""
         ...
 
-    def start_loading(self) -> None:
-        """Load slow imports and start MCP servers in the background; returns at once."""
+    def start_loading(self, after_s: float = 0.0) -> None:
+        """Start the MCP servers, purge sessions deleted long ago, and after a time load in the background what the
+        default model's first call needs. Returns at once."""
         ...
 
     def configure(self, given: object) -> Sequence[str]:

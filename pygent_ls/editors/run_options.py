@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode, StopReason
@@ -28,8 +29,7 @@ NEWEST = 100
 """Number of recent sessions in which a used one is searched for: editors create some that are never used."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True, kw_only=True):
     """Options of `pygent-ls run`. None keeps the value of the session or the settings."""
 
     prompt: str | None

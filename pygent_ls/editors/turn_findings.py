@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.review_findings import ReviewFinding
 from pygent_ls.agent.tools.listed_findings import ListedFindings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnFindings:
+class TurnFindings(Struct, frozen=True, kw_only=True):
     """Findings of the turn that runs."""
 
     folder: Path

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.events import TextDelta, ThinkingDelta, UsageReported
 from pygent_ls.sessions.event_stream import SessionEvent, Subscriber
 
 
-@dataclass(frozen=True, slots=True)
-class WholeTexts:
+class WholeTexts(Struct, frozen=True):
     """Subscriber that passes on all events of a side question except for deltas and its usage, which is not the
     session's."""
 

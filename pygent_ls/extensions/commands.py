@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.truncation import whole_words
 from pygent_ls.extensions.front_matter import BrokenFileError, front_matter, line_of, text_of
@@ -31,8 +32,7 @@ MAX_DESCRIPTION_CHARS = 200
 OwnSource = Literal["user", "workspace"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnCommand:
+class OwnCommand(Struct, frozen=True, kw_only=True):
     """A custom command, in its author's words."""
 
     name: str
@@ -50,8 +50,7 @@ class OwnCommand:
     """Why it cannot be used; empty if it can."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnCommands:
+class OwnCommands(Struct, frozen=True, kw_only=True):
     """A folder with commands."""
 
     folder: Path

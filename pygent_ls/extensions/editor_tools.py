@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.images import picture_from_base64
 from pygent_ls.agent.display_text import on_one_line, visible
@@ -41,8 +42,7 @@ _KEYS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters, which a terminal takes for keys: the line that runs would not be the one that was judged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditorToolSpec:
+class EditorToolSpec(Struct, frozen=True, kw_only=True):
     """A tool as the editor declares it."""
 
     name: str
@@ -62,16 +62,14 @@ class EditorToolSpec:
     """Argument with a command line that it runs in a shell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditorToolPart:
+class EditorToolPart(Struct, frozen=True, kw_only=True):
     """A part of a result: text, or an image as base64."""
 
     text: str = ""
     image: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditorToolResult:
+class EditorToolResult(Struct, frozen=True, kw_only=True):
     """What the editor answers to a call."""
 
     parts: Sequence[EditorToolPart]
@@ -84,8 +82,7 @@ CallEditor = Callable[[EditorToolSpec, ToolContext, Mapping[str, Any]], Awaitabl
 """Calls the tool in the editor. Raises `ToolError`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EditorTool(SchemaTool):
+class EditorTool(SchemaTool, frozen=True, kw_only=True):
     """Tool that runs in the editor. Its arguments are checked before the call."""
 
     editor_name: str

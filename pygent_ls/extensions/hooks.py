@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.hooks import (
     TAKES_INPUT,
@@ -50,8 +51,7 @@ MAX_SHOWN_CHARS = 200
 """Maximum length of a command, or of its output, in a notice."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookCommand:
+class HookCommand(Struct, frozen=True, kw_only=True):
     """A configured hook."""
 
     event: HookEvent
@@ -61,8 +61,7 @@ class HookCommand:
     timeout_s: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class CommandHooks:
+class CommandHooks(Struct, frozen=True):
     """The `Hooks` port. The commands of one event run concurrently, with the user's own rights, as git's hooks do."""
 
     commands: Sequence[HookCommand]
@@ -165,8 +164,7 @@ def _outcome(hook: HookCommand, said: _Said | str, duration_s: float) -> HookOut
     return _heard(hook, said, duration_s)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
+class _Said(Struct, frozen=True, kw_only=True):
     decision: HookDecision | None = None
     reason: str = ""
     tool_input: Mapping[str, Any] | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.instructions import Instruction, lost
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.ports.workspace import MISSING, Workspace
+from pygent_ls.agent.ports.workspace import MISSING, MISSING_TARGET, Workspace
 from pygent_ls.agent.rules.read_rules import Reading
 from pygent_ls.agent.tools.secret_masks import SecretMasks
 from pygent_ls.errors import ToolError
@@ -59,7 +60,9 @@ class RepositoryInstructions:
         """Return the instructions in folders between the roots and these paths that were not given before."""
         on_the_way = {folder for path in paths for folder in self._on_the_way(path)} - self._looked_at
         folders = sorted(on_the_way, key=lambda folder: (len(folder.parts), folder))
-        roots = {each.path for folder in self._workspace.folders for each in self._candidates(folder)}
+        if not folders:
+            return []
+        roots = {each.path for root in self._workspace.folders for each in self._candidates(root)}
         new: list[Instruction] = []
         for folder in folders:
             self._looked_at.add(folder)
@@ -107,7 +110,7 @@ class RepositoryInstructions:
         stamps = await self._workspace.stamps([each.path for each in candidates])
         found: dict[Path, Instruction] = {}
         for each, stamp in zip(candidates, stamps, strict=True):
-            if stamp == MISSING or each.path in found:
+            if stamp in (MISSING, MISSING_TARGET) or each.path in found:
                 continue
             taken = each if each.problem else await self._read(each.path, reading)
             found[each.path] = taken

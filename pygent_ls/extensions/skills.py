@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.skills import MAIN_FILE, Skill
 from pygent_ls.errors import ToolError
@@ -33,8 +34,7 @@ MAX_DESCRIPTION_CHARS = 1_024
 """Maximum length of a description, as the specification of skills has it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillFolder:
+class SkillFolder(Struct, frozen=True, kw_only=True):
     """Folder whose subfolders are skills. Those of a workspace must not be links or lie behind links, which would show
     the model a file from elsewhere."""
 

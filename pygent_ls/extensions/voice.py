@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.errors import PygentError, ToolError
@@ -43,16 +45,14 @@ MAX_QUEUED = 20
 any number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeechEvent:
+class SpeechEvent(Struct, frozen=True, kw_only=True):
     """Event of a speech server. An utterance's text is empty if nothing was recognised."""
 
     kind: Literal["partial", "utterance", "problem"]
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeechUpdates:
+class SpeechUpdates(Struct, frozen=True, kw_only=True):
     """Events since the last request, in order, and where the next request begins."""
 
     events: Sequence[SpeechEvent]
@@ -82,8 +82,7 @@ class SpeechServer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceOptions:
+class VoiceOptions(Struct, frozen=True, kw_only=True):
     """Settings of voice input."""
 
     poll_s: float
@@ -91,8 +90,7 @@ class VoiceOptions:
     """Time without speech after which voice input stops; 0 means never."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceStatus:
+class VoiceStatus(Struct, frozen=True, kw_only=True):
     """State of voice input. Once it is off, the other fields tell how it was."""
 
     state: VoiceState = "off"
@@ -110,8 +108,7 @@ def unsent(status: VoiceStatus) -> str:
     return f" Not sent: {status.text}" if status.text else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class Heard(Struct, frozen=True, kw_only=True):
     """Text that was heard: the whole utterance if it is final, else what is heard of it so far."""
 
     session_id: str
@@ -156,8 +153,7 @@ class NoVoice:
         """Do nothing: it is off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceHost:
+class VoiceHost(Struct, frozen=True, kw_only=True):
     """What voice input needs of the program that it serves."""
 
     find: Callable[[], Awaitable[SpeechServer]]

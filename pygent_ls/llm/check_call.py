@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.messages import TextBlock, Usage, user_message
 from pygent_ls.agent.model.answer import ModelAnswer
@@ -28,8 +29,7 @@ MAX_OUTPUT_TOKENS = 1024
 """Output limit, with room for a model that thinks before it answers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedCall:
+class CheckedCall(Struct, frozen=True, kw_only=True):
     """A successful call."""
 
     seconds: float

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.messages import ToolUseBlock
 
@@ -32,8 +33,7 @@ NO_REASONING = " "
 and Moonshot accept, according to litellm 1.106.2."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageRules:
+class MessageRules(Struct, frozen=True, kw_only=True):
     """Rules of one family; the defaults are those of OpenAI's chat completions."""
 
     call_id: re.Pattern[str] = re.compile(rf"[\s\S]{{1,{MAX_CALL_ID_CHARS}}}")

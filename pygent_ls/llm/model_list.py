@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pygent_ls.errors import ModelError, SettingError
 from pygent_ls.llm.anthropic.model import AnthropicModel
@@ -37,8 +38,7 @@ _DATED = re.compile(r"\d{4}-?\d{2}-?\d{2}$")
 """End of the names of dated models, which also have an undated name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedModel:
+class ListedModel(Struct, frozen=True, kw_only=True):
     """A model; `reason` says what is missing before it can be called, if anything."""
 
     name: str
@@ -85,8 +85,7 @@ async def models_to_offer(provider: str, resources: ModelResources) -> Sequence[
     return list(dict.fromkeys([*named, *others]))[:MAX_A_PROVIDER]
 
 
-@dataclass(frozen=True, slots=True)
-class _Lacking:
+class _Lacking(Struct, frozen=True):
     """Determines what a provider lacks before it can be called. May read saved keys."""
 
     endpoints: Endpoints

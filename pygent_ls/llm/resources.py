@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
 from pygent_ls.llm.cli.model import CliEnvironment
 from pygent_ls.llm.http.resources import HttpResources
 from pygent_ls.llm.litellm.model import LitellmLoader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelResources(HttpResources):
+class ModelResources(HttpResources, frozen=True, kw_only=True):
     """One object per process. Nothing is loaded or opened before a model needs it."""
 
     loader: LitellmLoader = field(default_factory=LitellmLoader)

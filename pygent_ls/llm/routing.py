@@ -6,8 +6,12 @@ import importlib.util
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.errors import ModelError, SettingError
@@ -17,7 +21,9 @@ from pygent_ls.llm.cli.programs import PREFIX as CLI_PREFIX
 from pygent_ls.llm.errors.model_errors import NO_PROVIDER as UNKNOWN_PROVIDER
 from pygent_ls.llm.errors.model_errors import shown
 from pygent_ls.llm.http.call import Native
-from pygent_ls.llm.http.target import is_address
+from pygent_ls.llm.http.library import in_thread
+from pygent_ls.llm.http.library import start_loading as start_loading_http
+from pygent_ls.llm.http.target import base_of, is_address
 from pygent_ls.llm.litellm.model import PREFIX as LITELLM_PREFIX
 from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.openai.chat_model import OpenAIModel
@@ -68,8 +74,9 @@ def make_configured_model(name: str, endpoints: Endpoints, resources: ModelResou
     It is called at the endpoint of its own provider, or at the address that its agent configures. Chat completions and
     Anthropic's Messages API are called by our own adapters; everything else, and `litellm/…`, through litellm. Nothing
     is loaded yet. A `scripted:` model keeps its position in the file: create it once per session. Raises `SettingError`
-    for an invalid name.
+    for an invalid name, and for a model that the administrator does not allow.
     """
+    endpoints.allowed.check(name)
     own_names = frozenset(endpoints.providers)
 
     def router(bare: Mapping[str, str]) -> _Router:
@@ -121,14 +128,25 @@ def adapter_of(model: Model) -> str:
 def start_loading(model: Model, resources: ModelResources) -> None:
     """Load in the background what the model's first call would wait for."""
     match model:
-        case OpenAIModel() | AnthropicModel() | RoutedModel():
-            resources.connections.start_loading()
+        case OpenAIModel() | AnthropicModel():
+            start_loading_http()
+            in_thread(partial(_load_certificates, model.native))
+        case RoutedModel():
+            start_loading_http()
         case LitellmModel():
             resources.loader.start()
         case TextToolCalls(inner=inner):
             start_loading(inner, resources)
         case _:
             pass
+
+
+def _load_certificates(native: Native) -> None:
+    """Load the certificates if the model is called by https."""
+    start_loading_http().wait()  # else a first call would wait longer
+    if base_of(native.provider, native.endpoint, os.environ).startswith("https:"):
+        with suppress(OSError):  # which the first call reports
+            native.resources.connections.load_certificates()
 
 
 def missing_extra(name: str) -> str:
@@ -178,8 +196,7 @@ async def _provider_of(bare: str, resources: ModelResources) -> str:
     return listed or next(begins, NO_PROVIDER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Router:
+class _Router(Struct, frozen=True, kw_only=True):
     """Creates models; `choose` returns the endpoint of a provider."""
 
     resources: ModelResources

@@ -11,9 +11,10 @@ import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, Span, ToolSpan, TurnSpan
 from pygent_ls.errors import ModelError
@@ -30,8 +31,7 @@ FLUSH_S = 1.0
 """Time limit for the last export, since the daemon must exit within 3 s."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TelemetryOptions:
+class TelemetryOptions(Struct, frozen=True, kw_only=True):
     """Exports that the environment requests."""
 
     traces: bool = False

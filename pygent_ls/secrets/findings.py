@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+
+class Finding(Struct, frozen=True, kw_only=True):
     """A secret in a text, from `start` to before `end`; it lies within one line."""
 
     start: int

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
+
+from msgspec import Struct
 
 PLAIN = r"(?<!\\[nrt])(?<!\\u[0-9A-Fa-f]{4})(?<!%[0-9A-Fa-f]{2})(?<![\[;]\dm)(?<![\[;]\d\dm)"
 """Condition that the characters before an offset are not an escape sequence: of a string (`\\n`, `\\u003d`), of a URL
 (`%3D`), or the end of one that colours the output of a terminal (`[32m`)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SecretPattern:
+class SecretPattern(Struct, frozen=True, kw_only=True, dict=True):
     """Format of a key or token; the comment at the top of patterns.toml describes the fields."""
 
     id: str

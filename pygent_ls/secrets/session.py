@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pygent_ls.secrets.env_files import is_env_file
 
@@ -29,8 +30,7 @@ def mentioned(text: str) -> Iterator[str]:
         yield from (match[0] for match in _KEY_MENTION.finditer(text))
 
 
-@dataclass
-class SecretFiles:
+class SecretFiles(Struct):
     """Knowledge of a session about files that contain secrets, besides their names."""
 
     _seen: dict[Path, str] = field(default_factory=dict[Path, str])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.instructions import without_secrets
 from pygent_ls.agent.display_text import visible
@@ -43,8 +44,7 @@ project's instructions say about commit messages. Do not invent issue numbers, n
 _FENCED = re.compile(r"\A```[^\n]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitMessageWriter:
+class CommitMessageWriter(Struct, frozen=True, kw_only=True):
     """Writes messages for the repositories of a workspace."""
 
     services: SessionServices

@@ -6,10 +6,12 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import ToolError
@@ -49,8 +51,7 @@ WORDS = (
 """Words after `@`, besides files and agents."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True):
     """One completion."""
 
     label: str
@@ -59,8 +60,7 @@ class Item:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptCompletion:
+class PromptCompletion(Struct, frozen=True, kw_only=True):
     """Completions, the best first. Each replaces the text from `start` to the cursor."""
 
     items: tuple[Item, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from pygent_ls.agent.context.window import ContextMode
 from pygent_ls.agent.kinds import Mode
@@ -10,8 +10,7 @@ from pygent_ls.agent.ports.model import Effort
 from pygent_ls.sessions.session import Session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
+class Configured(Struct, frozen=True, kw_only=True):
     """Requested configuration of a session. None leaves a value as it is."""
 
     agent: str | None = None
@@ -25,6 +24,9 @@ class Configured:
 def configure(session: Session, wanted: Configured) -> None:
     """Apply all changes, or none. Raises `SessionError` and `ModelError` for unavailable values."""
     session.permissions.check_mode(wanted.mode)
+    for setting, value in (("effort", wanted.effort), ("context.mode", wanted.context_mode)):
+        if value is not None:
+            session.choices.admin.check(setting)
     if wanted.agent is not None:
         session.choices.found(wanted.agent)
     if wanted.model is not None:
@@ -36,7 +38,7 @@ def configure(session: Session, wanted: Configured) -> None:
     if wanted.max_thinking_tokens is not None:
         session.choices.max_thinking_tokens = wanted.max_thinking_tokens
     if wanted.effort is not None:
-        session.choices.effort = wanted.effort
+        session.choices.set_effort(wanted.effort)
     if wanted.context_mode is not None:
         session.context.mode = wanted.context_mode
     session.changed("configured")

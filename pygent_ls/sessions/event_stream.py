@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import (
     AgentEvent,
@@ -40,8 +42,7 @@ MAX_PENDING_CHARS = 1_000_000
 """Maximum number of characters that may wait for a slow subscriber; beyond it, the turn waits for the subscriber."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionEvent:
+class SessionEvent(Struct, frozen=True, kw_only=True):
     """Event with its position in the session: `seq` rises by one, from 1, without gaps."""
 
     event: AgentEvent
@@ -82,8 +83,7 @@ class NoSubscriber:
         """Return at once."""
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(Struct):
     stamped: Stamped
     turn_id: str
     subscriber: Subscriber
@@ -177,7 +177,7 @@ class EventStream:
             (waiting if each.subscriber.congested else ready).append(each)
         self._pending = waiting
         if waiting:
-            self._timer = loop.call_later(self._interval_s, self._on_timer)
+            self._timer = loop.call_later(max(self._interval_s, PAUSE_S), self._on_timer)
         if ready:
             self._deliver(ready)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -22,7 +23,7 @@ class FileRuleStore:
     """A `RuleStore` in a file. Several daemons may share it, so it is read again for each change."""
 
     def __init__(self, state_folder: Path, workspace: Path) -> None:
-        name = hashlib.sha256(str(workspace).encode()).hexdigest()[:16]
+        name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
         self._workspace = workspace
         self._path = state_folder / "rules" / f"{name}.json"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import NotePart
 from pygent_ls.agent.context.memory import Compaction

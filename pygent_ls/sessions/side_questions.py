@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Protocol
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import EventSink, Finished, Stamped
 from pygent_ls.agent.messages import Message, Usage

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import PromptPart, shown_attachments
 from pygent_ls.agent.events import Notice, TurnQueued

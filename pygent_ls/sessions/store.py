@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.edits.commit import to_its_end
 from pygent_ls.agent.kinds import Mode
@@ -24,7 +25,8 @@ from pygent_ls.sessions.export.exporter import ExportFormat, export
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
-from pygent_ls.sessions.journal.records import NOWHERE, Begun
+from pygent_ls.sessions.journal.records import NOWHERE, Begun, State
+from pygent_ls.sessions.journal.replay import Recalled
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults, as_it_is
 from pygent_ls.sessions.lifecycle.live_registry import LiveSessions, forget_unkept
 from pygent_ls.sessions.saved_format.writer import settled
@@ -34,10 +36,8 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.session_parts import InUse, SessionParts
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
 
-if TYPE_CHECKING:  # imports pydantic, which is slow
+if TYPE_CHECKING:
     from pygent_ls.sessions.index.search import FoundTurn
-    from pygent_ls.sessions.journal.records import State
-    from pygent_ls.sessions.journal.replay import Recalled
 
 TAKING_UP_S = 30.0
 """Seconds that reading a session may still take after its caller was cancelled."""
@@ -151,7 +151,9 @@ class Sessions:
     def _begun(self, wanted: NewSession, *, forked_from: str = "", forked_at: str = "") -> Session:
         session_id = wanted.id or uuid4().hex
         session = self._made(wanted, session_id)
-        session.choices.for_turn(TurnRequest(parts=()))  # raises if the session could not run a turn
+        asked = NewSession() if wanted.is_inherited else wanted
+        # raises if the session could not run a turn, or if it may not have what was asked for
+        session.choices.for_turn(TurnRequest(parts=(), agent=asked.agent, model=asked.model))
         begun = Begun(
             id=session_id,
             created=session.created_at,
@@ -210,14 +212,16 @@ class Sessions:
         self, wanted: NewSession, session_id: str, services: SessionServices, checkpoints: Checkpoints | None
     ) -> SessionParts:
         defaults, environment = self.defaults, services.environment
+        locked = services.memory.permissions.admin.locked
+        agent, model = [getattr(wanted, each) if each not in locked else None for each in ("agent", "model")]
         working_directory = wanted.working_directory or defaults.working_directory
         folder = self._folder_for(working_directory, environment.workspace.folders)
         return SessionParts(
             id=session_id,
             name=wanted.name or UNNAMED,
             working_directory=working_directory,
-            agent=wanted.agent or defaults.agent,
-            model=wanted.model or defaults.model,
+            agent=agent or defaults.agent,
+            model=model or defaults.model,
             services=replace(services, environment=replace(environment, working_directory=folder)),
             checkpoints=checkpoints,
             limits=defaults.limits,
@@ -231,8 +235,8 @@ class Sessions:
             variants=defaults.variants,
             look_up_variants=defaults.look_up_variants,
             answer_without_model=defaults.answer_without_model,
-            has_own_agent=wanted.agent is not None,
-            has_own_model=wanted.model is not None,
+            has_own_agent=agent is not None,
+            has_own_model=model is not None,
             owner=self,
             in_use=self._in_use,
         )

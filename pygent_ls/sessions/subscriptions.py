@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent, Subscriber
 from pygent_ls.sessions.journal.files import Journal, JournalLine, MemoryJournal, Piece, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
+from pygent_ls.sessions.journal.tail import Tail, ending
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 
@@ -32,8 +34,7 @@ Recap = Callable[[Sequence[SessionEvent]], None]
 """Takes events that the reader already has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
+class Attached(Struct, frozen=True, kw_only=True):
     """How following ended: the session was closed here or deleted."""
 
     last_seq: int
@@ -48,8 +49,6 @@ class Attachment:
     ) -> None:
         """Deliver only events with a number above `since_seq`. With `recap`, it gets the other events before, and the
         reader gets an empty batch if `since_seq` is beyond the last event."""
-        from pygent_ls.sessions.journal.tail import Tail  # imports pydantic, which is slow
-
         self._sessions = sessions
         self._id = session_id
         self._since_seq = since_seq
@@ -105,8 +104,6 @@ class Attachment:
     async def _follow_file(self, journals: JournalFolder, path: Path) -> bool:
         """Follow a journal file. Return True once it is gone, False once this daemon owns the session. Raises like
         `follow`."""
-        from pygent_ls.sessions.journal.tail import ending
-
         inode, size, is_at_end = 0, -1, False
         while self._sessions.live(self._id) is None:
             try:

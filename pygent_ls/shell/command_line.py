@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.shell.wrappers import name_of
 
@@ -11,8 +12,7 @@ NEVER = 1_000_000
 """Start of a command that is not among its wrapper's own words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimpleCommand:
+class SimpleCommand(Struct, frozen=True, kw_only=True):
     """A program and its arguments; in the words, `ANY` and `HOME` stand for what is known only at run time."""
 
     words: tuple[str, ...]
@@ -33,8 +33,7 @@ class SimpleCommand:
             yield from inner.command.all()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inner:
+class Inner(Struct, frozen=True, kw_only=True):
     """A command within another's words."""
 
     begin: int
@@ -42,16 +41,14 @@ class Inner:
     command: SimpleCommand
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class Write(Struct, frozen=True, kw_only=True):
     """A redirection into a file, or from one."""
 
     path: str
     folder: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellLine:
+class ShellLine(Struct, frozen=True, kw_only=True):
     """What a command line does, as far as its text shows."""
 
     text: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pygent_ls.shell.programs import awk, find, git, sed
 from pygent_ls.shell.programs.arguments import Arguments, Syntax, split, syntax

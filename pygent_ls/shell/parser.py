@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pygent_ls.shell.bash_builtins import (
     NOTHING,
@@ -95,8 +96,7 @@ _TEXTS = frozenset({"raw_string", "string", "ansi_c_string", "concatenation", "w
 _PRINTERS = frozenset({"echo", "printf", "which", "command"})
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(Struct):
     """Remaining budget for reading one line, whatever it contains."""
 
     inner: int = MAX_INNER
@@ -104,8 +104,7 @@ class _Budget:
     words: int = MAX_WORDS
 
 
-@dataclass(kw_only=True)
-class _LineReader:
+class _LineReader(Struct, kw_only=True):
     depth: int = 0
     folder: str = ""
     variables: dict[str, str] = field(default_factory=dict[str, str])

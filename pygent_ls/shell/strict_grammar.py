@@ -15,7 +15,8 @@ groups, reserved words, here-documents, brace expansion, joined lines.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.shell.grammar import UNFIT
 from pygent_ls.shell.words import ANY, HOME
@@ -46,8 +47,7 @@ _BYTES_OF_BLANKS = frozenset(b"\x85\xa0")
 """Bytes that a byte-oriented shell may treat as blanks."""
 
 
-@dataclass(frozen=True, slots=True)
-class StrictLine:
+class StrictLine(Struct, frozen=True):
     """A text that the strict grammar accepts."""
 
     commands: tuple[tuple[str, ...], ...]
@@ -70,8 +70,7 @@ def read_strictly(text: str) -> StrictLine | None:
         return None
 
 
-@dataclass(slots=True)
-class _Scanner:
+class _Scanner(Struct):
     text: str
     at: int = 0
     commands: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pygent_ls.shell.bash_builtins import expanding, holds_substitution
 
@@ -29,8 +30,7 @@ _UNQUOTED = frozenset({"simple_expansion", "expansion", "command_substitution"})
 """Unquoted expansions, which yield no word if their value is empty."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, kw_only=True):
     """Context in which the words of a line are read."""
 
     variables: dict[str, str]

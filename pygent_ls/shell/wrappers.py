@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from pygent_ls.shell.programs.arguments import split, syntax
 from pygent_ls.shell.programs.find import end_of_command
@@ -16,16 +17,14 @@ from pygent_ls.shell.words import ANY
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrappedWords:
+class WrappedWords(Struct, frozen=True, kw_only=True):
     """A command in the wrapper's own words, from `begin` to `end`."""
 
     begin: int
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrappedScript:
+class WrappedScript(Struct, frozen=True, kw_only=True):
     """A command line passed to the wrapper as one text."""
 
     text: str

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from msgspec import Meta
 
 from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.questioner import AnswerChoice, CannotAsk, QuestionAnswered, QuestionNotAnswered
+from pygent_ls.agent.tools.signature import ArgumentObject
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 
@@ -19,21 +20,14 @@ MAX_TITLE_CHARS = 80
 """Maximum length of a choice's title: editors show it on a button or in one line of a list."""
 
 
-class ChoiceArgument(BaseModel):
+class ChoiceArgument(ArgumentObject, frozen=True, kw_only=True):
     """Choice as given by the model."""
 
-    model_config = ConfigDict(extra="forbid")
+    text_field: ClassVar[str] = "title"
+    """Models write plain text for a choice without a description."""
 
-    title: Annotated[str, Field(min_length=1, description="A few words, like the label of a button.")]
-    description: Annotated[str, Field(description="What this choice means.")] = ""
-
-
-def _from_text(value: Any) -> Any:
-    """Accept plain text, which models write for a choice without a description."""
-    return {"title": value} if isinstance(value, str) else value
-
-
-AnyChoice = Annotated[ChoiceArgument, BeforeValidator(_from_text)]
+    title: Annotated[str, Meta(min_length=1, description="A few words, like the label of a button.")]
+    description: Annotated[str, Meta(description="What this choice means.")] = ""
 
 
 @tool(
@@ -46,12 +40,13 @@ AnyChoice = Annotated[ChoiceArgument, BeforeValidator(_from_text)]
 async def ask_user(
     context: ToolContext,
     question: Annotated[
-        str, Field(min_length=1, description="One question, including what the user needs to know to answer it.")
+        str, Meta(min_length=1, description="One question, including what the user needs to know to answer it.")
     ],
     choices: Annotated[
-        list[AnyChoice] | None,
-        Field(max_length=MAX_CHOICES, description="The choices to offer; give some whenever you can."),
-    ] = None,
+        list[ChoiceArgument],
+        Meta(max_length=MAX_CHOICES, description="The choices to offer; give some whenever you can."),
+    ]
+    | None = None,
 ) -> str:
     """Ask the user a question and wait for the answer.
 

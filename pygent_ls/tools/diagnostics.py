@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -15,7 +15,7 @@ from pygent_ls.agent.tools.tool import ToolContext, is_withheld, tool
 @tool(risk=ToolRisk.LOW, category=ToolCategory.SEARCH, kind="read", title="Look at the problems {path}", read_only=True)
 async def diagnostics(
     context: ToolContext,
-    path: Annotated[str | None, Field(description="A file, or a folder to include all files below it.")] = None,
+    path: Annotated[str, Meta(description="A file, or a folder to include all files below it.")] | None = None,
 ) -> str:
     """List the errors and warnings that the user's editor shows, from compilers, linters and language servers.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 from uuid import uuid4
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.edits.diffs import split_lines
@@ -41,15 +41,15 @@ def finding_tool(findings: ReviewFindings) -> Tool:
     )
     async def report_finding(  # noqa: PLR0913, PLR0917 - a finding, field by field
         context: ToolContext,
-        path: Annotated[str, Field(description="The file.")],
-        first_line: Annotated[int, Field(ge=1, description="First line, in the file as it is now.")],
-        last_line: Annotated[int, Field(ge=1, description="Last line; choose the fewest lines that show the problem.")],
+        path: Annotated[str, Meta(description="The file.")],
+        first_line: Annotated[int, Meta(ge=1, description="First line, in the file as it is now.")],
+        last_line: Annotated[int, Meta(ge=1, description="Last line; choose the fewest lines that show the problem.")],
         title: Annotated[
-            str, Field(min_length=1, max_length=MAX_TITLE_CHARS, description="The problem, as an imperative.")
+            str, Meta(min_length=1, max_length=MAX_TITLE_CHARS, description="The problem, as an imperative.")
         ],
         body: Annotated[
             str,
-            Field(
+            Meta(
                 min_length=1,
                 max_length=MAX_BODY_CHARS,
                 description="Why it is a problem, and with which input or in which situation; one paragraph.",
@@ -57,23 +57,24 @@ def finding_tool(findings: ReviewFindings) -> Tool:
         ],
         priority: Annotated[
             Priority,
-            Field(description="0: blocks everything; 1: urgent; 2: to be fixed at some time; 3: nice to have."),
+            Meta(description="0: blocks everything; 1: urgent; 2: to be fixed at some time; 3: nice to have."),
         ],
-        confidence: Annotated[
-            float | None, Field(ge=0, le=1, description="Probability that the problem is real.")
-        ] = None,
+        confidence: Annotated[float, Meta(ge=0, le=1, description="Probability that the problem is real.")]
+        | None = None,
         quote: Annotated[
-            str | None,
-            Field(max_length=MAX_QUOTE_CHARS, description="The text of `first_line`, which corrects a wrong number."),
-        ] = None,
+            str,
+            Meta(max_length=MAX_QUOTE_CHARS, description="The text of `first_line`, which corrects a wrong number."),
+        ]
+        | None = None,
         suggestion: Annotated[
-            str | None,
-            Field(
+            str,
+            Meta(
                 max_length=MAX_SUGGESTION_CHARS,
                 description="Code that replaces exactly the lines from `first_line` to `last_line`, with its "
                 "indentation; empty to delete them. Only if the replacement is complete and certain.",
             ),
-        ] = None,
+        ]
+        | None = None,
     ) -> str:
         """Report one problem that the review found. The user sees it at its lines in the editor.
 

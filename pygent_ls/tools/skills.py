@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.skills import MAIN_FILE
@@ -21,8 +21,8 @@ from pygent_ls.errors import ToolError
 )
 async def read_skill(
     context: ToolContext,
-    name: Annotated[str, Field(description="Name of the skill.")],
-    file: Annotated[str, Field(description="Path of a file in the folder of the skill.")] = MAIN_FILE,
+    name: Annotated[str, Meta(description="Name of the skill.")],
+    file: Annotated[str, Meta(description="Path of a file in the folder of the skill.")] = MAIN_FILE,
 ) -> str:
     """Read the instructions of a skill, or another file of it."""
     if context.skills is None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import lru_cache
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.events import PlanEntry, PlanPriority, PlanStatus
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.subagents import SubagentTask
+from pygent_ls.agent.tools.signature import ArgumentObject
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
 
@@ -22,12 +24,10 @@ MAX_ENTRIES = 100
 MAX_ENTRY_CHARS = 500
 
 
-class EntryArgument(BaseModel):
+class EntryArgument(ArgumentObject, frozen=True, kw_only=True):
     """Plan entry as given by the model."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    content: Annotated[str, Field(min_length=1, max_length=MAX_ENTRY_CHARS, description="What to do.")]
+    content: Annotated[str, Meta(min_length=1, max_length=MAX_ENTRY_CHARS, description="What to do.")]
     status: PlanStatus
     priority: PlanPriority = "medium"
 
@@ -37,7 +37,7 @@ async def plan(
     context: ToolContext,
     entries: Annotated[
         list[EntryArgument],
-        Field(max_length=MAX_ENTRIES, description="The whole plan, in order; it replaces the previous plan."),
+        Meta(max_length=MAX_ENTRIES, description="The whole plan, in order; it replaces the previous plan."),
     ],
 ) -> str:
     """Write down the steps that you are going to take, as a list that the user sees, and keep it up to date.
@@ -71,26 +71,27 @@ async def plan(
 )
 async def task(
     context: ToolContext,
-    description: Annotated[str, Field(min_length=1, description="The task in three to six words, for the user.")],
+    description: Annotated[str, Meta(min_length=1, description="The task in three to six words, for the user.")],
     prompt: Annotated[
         str,
-        Field(
+        Meta(
             min_length=1,
             description="Everything that the subagent must know: it does not see this conversation. Say what to find "
             "or to do, where to start, what to leave alone, and what to report.",
         ),
     ],
     agent: Annotated[
-        str | None,
-        Field(
+        str,
+        Meta(
             min_length=1,
             description="Which agent, such as `plan` (reads, changes nothing) or `review`; default: one like you.",
         ),
-    ] = None,
+    ]
+    | None = None,
     *,
     background: Annotated[
         bool,
-        Field(
+        Meta(
             description="Return at once with an id, and let it work while you go on; its report comes in a later "
             "message. For long work whose result you do not need for your next steps."
         ),
@@ -116,7 +117,10 @@ async def task(
 
 def task_tool(agents: Sequence[tuple[str, str]]) -> Tool:
     """Return the `task` tool, whose description lists the agents, each with its description."""
-    if not agents:
-        return task
+    return _task_tool(tuple(agents)) if agents else task
+
+
+@lru_cache(maxsize=8)
+def _task_tool(agents: tuple[tuple[str, str], ...]) -> Tool:
     listed = "\n".join(f"- `{name}`: {one_line(description, MAX_ENTRY_CHARS)}" for name, description in agents)
     return replace(task, description=f"{task.description}\n\nAgents:\n{listed}")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -26,7 +26,7 @@ def search_tool(on_demand: Sequence[Tool]) -> Tool:
 
     async def search_tools(
         context: ToolContext,
-        query: Annotated[str, Field(description="Words for what the tool has to do, or a part of its name.")],
+        query: Annotated[str, Meta(description="Words for what the tool has to do, or a part of its name.")],
     ) -> str:
         found = context.find_tools(query, MAX_FOUND)
         if not found:

@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -43,9 +43,9 @@ TEXT_TYPES = re.compile(r"text/.*|application/(json|xml|xhtml\+xml|javascript|x-
 )
 async def web_fetch(
     context: ToolContext,
-    url: Annotated[str, Field(min_length=1, description="The address (http or https).")],
+    url: Annotated[str, Meta(min_length=1, description="The address (http or https).")],
     max_chars: Annotated[
-        int, Field(ge=1, le=MAX_CHARS, description="Maximum number of characters of the page's text to return.")
+        int, Meta(ge=1, le=MAX_CHARS, description="Maximum number of characters of the page's text to return.")
     ] = DEFAULT_CHARS,
 ) -> str:
     """Fetch a page and return its text, with HTML converted to markdown.
@@ -85,8 +85,8 @@ async def web_fetch(
 )
 async def web_search(
     context: ToolContext,
-    query: Annotated[str, Field(min_length=1, max_length=400, description="What to search for.")],
-    count: Annotated[int, Field(ge=1, le=20, description="Maximum number of results.")] = 10,
+    query: Annotated[str, Meta(min_length=1, max_length=400, description="What to search for.")],
+    count: Annotated[int, Meta(ge=1, le=20, description="Maximum number of results.")] = 10,
 ) -> str:
     """Search the web. Each result has a title, an address and a part of the page; fetch the page with web_fetch.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.memory import ContextMemory
 from pygent_ls.agent.events import PermissionRequested, TextDelta, ToolCall, TurnStarted

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import SHIPPED, AgentProfile, variants

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import (
     Cancelled,
@@ -37,7 +38,7 @@ def new_turn(
 ) -> Turn:
     """A turn that was not run yet; its events go to the rig's collector, and it waits for nothing."""
     delegate = spec_changes.pop("delegate", None)
-    of_model = {name: spec_changes.pop(name) for name in ModelSettings.__slots__ if name in spec_changes}
+    of_model = {name: spec_changes.pop(name) for name in ModelSettings.__struct_fields__ if name in spec_changes}
     spec = TurnSpec(
         turn_id=turn_id,
         prompt=prompt,

@@ -28,6 +28,8 @@ NAMES = ("openai", "anthropic", "groq", "acme")
 PAIRS = [*permutations(NAMES, 2), ("openai", "perplexity"), ("perplexity", "openai")]
 """The last two go through litellm, which is slow to load."""
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # litellm ignores its own, and the end of a test takes that back
+
 LONG = "word " * 400
 
 

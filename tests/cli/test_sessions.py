@@ -449,7 +449,7 @@ def test_a_session_is_imported_from_standard_input_without_its_secrets(place: Pl
         (b"", "x.json is not a saved session: it is not JSON"),
         (b"\xff\xfe", "x.json is not a saved session: it is not UTF-8."),
         (b'{"version": 9}', "its `version` is 9, but this program reads 1"),
-        (b'{"version": 1, "id": "x"}', "name: Field required"),
+        (b'{"version": 1, "id": "x"}', "name: it is missing"),
         (b'{"type": "user", "message": {}}\n{"type": "assistant"}\n', "x.json is not a saved session: it is not JSON"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.config.user_file import save_model
+from pygent_ls.config.user_file import model_in, save_model
 from pygent_ls.errors import SettingError
 
 WRITTEN = """\
@@ -131,3 +131,13 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_said(tmp_path: Path, conte
         save_model(file, "openai/two")
 
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "text", ["", "model = 7", "model =", "a = " + "[" * 50_000, 'model = "\\ud800"'], ids=lambda text: text[:30]
+)
+def test_a_file_that_cannot_be_read_names_no_model(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+
+    assert model_in(file) == ""

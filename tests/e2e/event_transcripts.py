@@ -99,13 +99,27 @@ class Panel:
         self.client.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
 
     def lines(self) -> Iterator[Line]:
-        """All that was sent and came, in its order."""
+        """All that was sent and came, in its order. The answer to a request that has no events follows the request: the
+        events of turns are sent independently of it."""
         sent = list(self._sent)
         for place, frame in enumerate(self.client.frames):
             while sent and sent[0][0] <= place:
-                yield sent.pop(0)[1]
-            yield from self._lines_of(frame)
-        yield from (line for _, line in sent)
+                yield from self._with_answer(sent.pop(0)[1])
+            if frame.get("id") not in self._without_events:
+                yield from self._lines_of(frame)
+        for _, line in sent:
+            yield from self._with_answer(line)
+
+    @property
+    def _without_events(self) -> set[str]:
+        requests = [line["request"] for _, line in self._sent if "request" in line]
+        return {each["id"] for each in requests if "partialResultToken" not in each["params"]}
+
+    def _with_answer(self, line: Line) -> Iterator[Line]:
+        yield line
+        if (asked := line.get("request", {}).get("id")) in self._without_events:
+            (answer,) = (frame for frame in self.client.frames if frame.get("id") == asked and "method" not in frame)
+            yield from self._lines_of(answer)
 
     def _lines_of(self, frame: Line) -> Iterator[Line]:
         if events := events_of(frame):

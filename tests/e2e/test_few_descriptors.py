@@ -74,6 +74,19 @@ def test_with_hardly_any_descriptors_it_is_said_what_would_work_and_nothing_is_l
         assert client.finish() == 0
 
 
+def test_what_initialized_could_not_begin_begins_with_the_next_message(folder: Path) -> None:
+    with raw_client(folder, environment={"PYGENT_MODEL": "offline/rules"}, may_be_warm=False) as client:
+        capabilities = {"workspace": {"configuration": True}}
+        client.request(1, "initialize", {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities})
+        resource.prlimit(client.process.pid, resource.RLIMIT_NOFILE, (3, MORE))
+        client.tell("initialized")
+        assert client.request(2, "pygent/status")["error"]["message"].startswith(WHAT_WOULD_WORK)
+
+        resource.prlimit(client.process.pid, resource.RLIMIT_NOFILE, (1024, MORE))
+        assert "result" in client.request(3, "pygent/status")
+        client.until(lambda frame: frame.get("method") == "workspace/configuration")
+
+
 def test_a_turn_that_can_open_nothing_ends_with_what_would_work(folder: Path) -> None:
     with limited(folder, 1024) as client:
         resource.prlimit(client.process.pid, resource.RLIMIT_NOFILE, (3, MORE))

@@ -98,6 +98,22 @@ def test_the_end_of_the_input_is_the_end_and_the_code_says_whether_it_was_announ
         assert client.wait() == code
 
 
+@pytest.mark.parametrize("end", [framed({"jsonrpc": "2.0", "method": "exit"}), b""], ids=["exit", "end of input"])
+def test_shutdown_is_answered_although_the_end_comes_with_it(folder: Path, end: bytes) -> None:
+    params = {"processId": None, "capabilities": NOTHING}
+    with raw_client(folder) as client:
+        client.send_raw(
+            framed({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+            + framed({"jsonrpc": "2.0", "id": 2, "method": "shutdown"})
+            + end
+        )
+        client.stdin.close()
+
+        assert client.wait() == 0
+        assert "capabilities" in client.answer(1)["result"]
+        assert client.answer(2)["result"] is None
+
+
 def test_before_initialize_and_after_shutdown_requests_are_refused(folder: Path) -> None:
     with raw_client(folder) as client:
         assert client.request(1, "pygent/status")["error"]["code"] == -32002

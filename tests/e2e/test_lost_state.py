@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import pygent_ls
 from tests.e2e.raw import RawClient, raw_client
 
 SCRIPT = (
@@ -87,3 +88,28 @@ def test_a_file_in_the_place_of_the_state_folder_is_told_of_and_costs_nothing_on
     with daemon(folder) as client:
         loaded = client.request("load", "pygent/session/load", {"sessionId": session})["result"]
         assert [each["role"] for each in loaded["messages"]] == ["user", "assistant"] * 2 + ["user", "assistant"]
+
+
+BARE: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
+
+
+def test_an_installation_that_is_removed_is_said(folder: Path) -> None:
+    package = folder.parent / "installed" / "pygent_ls"
+    shutil.copytree(Path(pygent_ls.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    with raw_client(folder, environment={"PYTHONPATH": str(package.parent)}, may_be_warm=False) as client:
+        client.request(1, "initialize", BARE)
+        package.rename(package.with_name("removed"))
+
+        error = client.request(2, "pygent/turn/start", {"prompt": "go"})["error"]
+        assert error["message"].startswith("pygent-ls was upgraded or removed while it ran. Restart it.")
+        assert client.finish() == 0
+
+
+def test_a_working_folder_that_is_removed_is_said(folder: Path) -> None:
+    with raw_client(folder, environment={"PYGENT_MODEL": "offline/rules"}) as client:
+        client.request(1, "initialize", BARE)
+        folder.rmdir()
+
+        error = client.request(2, "pygent/turn/start", {"prompt": "go"})["error"]
+        assert error["message"].startswith("No folder is open, and the one that pygent-ls was started in is gone.")
+        assert client.finish() == 0

@@ -212,6 +212,21 @@ async def test_the_review_and_what_no_model_knows_outlive_the_daemon(folder: Pat
     assert r"-line 15\n+LINE 15" in client.last_request
 
 
+async def test_a_review_with_half_a_character_in_its_text_outlives_the_daemon(folder: Path) -> None:
+    with ModelServer(TWO_EDITS) as model:
+        async with drawing(folder, model) as client:
+            uri = client.editor.documents.open(written(folder))
+            await client.editor.turn("shout")
+            client.editor.documents.insert(uri, "line 1\n", "half \ud83d\n")
+            unsaved = client.editor.documents.text(uri)
+            await client.hunks(uri, 2)
+        async with drawing(folder, model) as client:
+            uri = client.editor.documents.open(folder / "a.txt", text=unsaved)
+            hunks = await client.hunks(uri, 2)
+
+    assert [each["oldText"] for each in hunks] == ["line 5\n", "line 15\n"]
+
+
 async def test_what_became_of_the_files_meanwhile_is_taken_up_and_damage_is_skipped(folder: Path) -> None:
     (folder / "b.txt").write_text(TEXT)
     steps = (*TWO_EDITS[:2], edit("b.txt", "line 1\n", "LINE 1\n"), Step(text="Done."))

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
 from pygent_ls.workspace.installation_key import installation_key
@@ -72,6 +74,29 @@ def is_question_or_answer(frame: dict[str, Any]) -> bool:
 def events(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
     told = [frame["params"]["value"] for frame in frames if frame.get("method") == "$/progress"]
     return [event for value in told for event in value.get("events", [])]
+
+
+@pytest.mark.parametrize("is_link", [True, False], ids=["the target of a link", "a new file"])
+async def test_a_file_of_variables_that_only_the_editor_has_is_masked(folder: Path, *, is_link: bool) -> None:
+    (folder / "notes.txt").write_text(f"we use {PASSWORD}\n")
+    if is_link:
+        (folder / ".env").symlink_to("variables")
+    script = folder.parent / "script.jsonl"
+    call = {"name": "read_file", "input": {"path": "notes.txt"}}
+    script.write_text("".join(json.dumps(each) + "\n" for each in ({"tool_calls": [call]}, {"text": "done"})))
+    uri = (folder / ("variables" if is_link else ".env")).as_uri()
+    document = {"uri": uri, "languageId": "dotenv", "version": 1, "text": ENV}
+
+    with raw_client(folder) as client:
+        client.initialize(folder)
+        client.tell("textDocument/didOpen", {"textDocument": document})
+        client.begin("turn", "pygent/turn/start", turn_of("read the notes", f"scripted:{script}"))
+        client.answer("turn")
+
+        (result,) = (event for event in events(client.frames) if event["type"] == "tool_result")
+        assert "we use {{SECRET_" in result["content"]
+        assert hidden(client.frames)
+        assert client.finish() == 0
 
 
 @WITH_HTTP

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -250,3 +251,15 @@ def names(folder: Path) -> list[str]:
 
 def text_of(path: Path) -> str:
     return path.read_text()
+
+
+def test_the_name_of_a_folder_may_be_no_text(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / "a.txt").write_text("found it\n")
+    with raw_client(folder, environment={"PYGENT_MODEL": "offline/rules"}) as client:
+        client.initialize(folder)
+        result = client.request(1, "pygent/turn/start", {"prompt": "read a.txt"})["result"]
+
+        assert "found it" in result["text"], result
+        assert client.finish() == 0

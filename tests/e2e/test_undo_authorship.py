@@ -267,6 +267,91 @@ async def test_a_move_goes_back_without_a_loss_though_the_user_has_put_a_new_fil
     assert answer.left >= {"a.txt"}
 
 
+async def test_what_was_moved_from_a_path_stays_if_the_user_has_then_written_there(desk: Desk) -> None:
+    session = (await desk.turn(call("move_file", source="a.txt", destination="moved.txt")))["sessionId"]
+    desk.write("a.txt", "mine\n")
+    await desk.turn(call("move_file", source="a.txt", destination="next.txt"), session=session)
+    (first, *_) = await desk.checkpoints(session)
+
+    answer = await desk.restore(first["checkpointId"])
+
+    assert (desk.see("a.txt"), desk.see("moved.txt"), desk.see("next.txt")) == ("mine\n", FILES["a.txt"], None)
+    assert answer.left >= {"a.txt", "moved.txt"}
+
+
+@pytest.mark.parametrize(
+    "moving",
+    [
+        call("copy_file", source="a.txt", destination="other.txt"),
+        call(
+            "apply_patch",
+            patch="diff --git a/a.txt b/other.txt\nrename from a.txt\nrename to other.txt\n"
+            "--- a/a.txt\n+++ b/other.txt\n@@ -1,3 +1,3 @@\n-one\n+1\n two\n three\n",
+        ),
+    ],
+    ids=["copy", "patch"],
+)
+async def test_a_text_that_was_copied_or_renamed_stays_if_the_user_has_replaced_its_source(
+    desk: Desk, moving: Mapping[str, object]
+) -> None:
+    desk.write("a.txt", "one\ntwo\nthree\n")
+    session = (await desk.turn(moving))["sessionId"]
+    there = desk.see("other.txt")
+    desk.write("a.txt", "mine\n")
+
+    answer = await desk.undo(session)
+
+    assert "other.txt" in answer.left
+    assert (desk.see("a.txt"), desk.see("other.txt")) == ("mine\n", there)
+    assert there is not None
+    assert there.endswith("two\nthree\n")
+
+
+async def test_a_copy_stays_if_the_user_has_replaced_its_source_before_the_agent_edited_that(desk: Desk) -> None:
+    copied = await desk.turn(call("copy_file", source="a.txt", destination="other.txt"))
+    desk.write("a.txt", "mine\n")
+    await desk.turn(edit("a.txt", "mine", "mine, edited"), session=copied["sessionId"])
+
+    await desk.undo(copied["sessionId"])
+    answer = await desk.undo(copied["sessionId"])
+
+    assert (desk.see("a.txt"), desk.see("other.txt")) == ("mine\n", FILES["a.txt"])
+    assert answer.left >= {"other.txt"}
+
+
+async def test_unsaved_text_that_was_moved_stays_though_a_turn_without_edits_is_redone(desk: Desk) -> None:
+    desk.open("a.txt")
+    desk.type("a.txt", "one\ntwo\nthree\ntyped\n")
+    session = (await desk.turn(call("move_file", source="a.txt", destination="moved.txt")))["sessionId"]
+    await desk.turn(session=session)
+    after = desk.visible()
+
+    await desk.undo(session)
+    back = await desk.undo(session)
+    assert (back.restored, back.left) == ({"a.txt", "moved.txt"}, frozenset())
+    assert desk.see("a.txt") == "one\ntwo\nthree\ntyped\n"
+    await desk.redo(session)
+    again = await desk.redo(session)
+
+    assert again.names == frozenset()
+    assert desk.visible() == after
+    assert desk.see("moved.txt") == "one\ntwo\nthree\ntyped\n"
+
+
+async def test_what_was_put_back_by_hand_stays_though_a_turn_without_edits_is_redone(desk: Desk) -> None:
+    session = (await desk.turn(edit("a.txt", "two", "2"), edit("b.txt", "two", "2")))["sessionId"]
+    desk.write("a.txt", FILES["a.txt"])
+    await desk.turn(session=session)
+
+    await desk.undo(session)
+    await desk.undo(session)
+    await desk.redo(session)
+    again = await desk.redo(session)
+
+    assert again.names == frozenset()
+    assert (desk.see("a.txt"), desk.see("b.txt")) == (FILES["a.txt"], "one\n2\nthree\n")
+
+
 async def test_force_brings_back_what_the_user_has_changed_since(desk: Desk) -> None:
     session = (await desk.turn(edit("a.txt", "two", "2")))["sessionId"]
     (first, *_) = await desk.checkpoints(session)

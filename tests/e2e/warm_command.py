@@ -268,10 +268,8 @@ def _prepare() -> None:
     from pydantic import BaseModel
 
     from pygent_ls.agent.tools.tool import ToolRegistry
-    from pygent_ls.sessions.journal.decoder import _event_adapter  # pyright: ignore[reportPrivateUsage]
     from pygent_ls.tools.catalog import offered_tools
 
-    _event_adapter()
     for model in _subclasses(BaseModel):
         if model.__module__.startswith("pygent_ls.") and not model.__pydantic_complete__:
             model.model_rebuild()

@@ -6,13 +6,13 @@ import asyncio
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome
 from pygent_ls.agent.ports.processes import ProcessResult

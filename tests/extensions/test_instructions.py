@@ -53,6 +53,12 @@ async def test_a_link_to_the_other_is_taken_once(tmp_path: Path) -> None:
     assert [(each.name, each.text) for each in found] == [("AGENTS.md", "one")]
 
 
+async def test_a_link_to_a_missing_file_outside_of_the_workspace_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").symlink_to("../nowhere/AGENTS.md")
+
+    assert await RepositoryInstructions(DiskWorkspace([tmp_path])).of_workspace(ANY) == []
+
+
 async def test_a_link_that_leads_out_of_the_workspace_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("keys")
     (tmp_path / "w").mkdir()

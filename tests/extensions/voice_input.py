@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.voice import VoiceSource, VoiceStatus

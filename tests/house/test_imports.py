@@ -78,14 +78,42 @@ def test_importing_any_module_does_nothing() -> None:
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
 
 
-def test_the_rooms_that_the_start_needs_do_without_pydantic() -> None:
-    """`initialize` is answered as soon as these are there; pydantic doubles what they cost."""
-    rooms = tuple(
-        f"pygent_ls.{each}" for each in ("agent", "errors", "llm", "secrets", "sessions", "shell", "workspace")
+def test_what_a_turn_needs_does_without_pydantic() -> None:
+    """The first request to a model waits for these; pydantic doubles what they cost."""
+    names = (
+        "agent",
+        "config",
+        "editors.lsp",
+        "errors",
+        "extensions",
+        "llm",
+        "secrets",
+        "sessions",
+        "shell",
+        "tools",
+        "workspace",
     )
-    later = ("pygent_ls.sessions.saved_format.reader",)  # with the first saved session
+    rooms = tuple(f"pygent_ls.{each}" for each in names)
 
-    run = import_all(["pydantic"], [name for name in module_names() if name.startswith(rooms) and name not in later])
+    run = import_all(["pydantic"], [name for name in module_names() if name.startswith(rooms)])
+
+    assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
+
+
+CALL = """
+import sys
+from pygent_ls.tools.catalog import offered_tools
+tools = offered_tools(has_folder=True, shell_timeout_s=1.0, has_skills=True, language=["hover", "rename"])
+assert all(tool.definition.schema["type"] == "object" for tool in tools)
+assert tools[0].validate({"path": "a", "start_line": "5"})["start_line"] == 5
+sys.exit("pydantic" in sys.modules)
+"""
+
+
+def test_tools_are_defined_and_their_arguments_validated_without_pydantic() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", CALL], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False
+    )
 
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import gc
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -21,9 +22,25 @@ FORBIDDEN_NAMES = {"manager", "utils", "helpers", "common", "base", "types"}
 OWNERS: Mapping[str, tuple[str, ...]] = {
     "pygls": (),
     "lsprotocol": (),
-    "msgspec": ("editors/lsp/", "config/"),
+    "msgspec": (  # to convert what comes from outside; any module declares structs
+        "editors/lsp/",
+        "config/",
+        "llm/http/stream.py",
+        "fleet/",
+        "agent/tools/signature.py",
+        "tools/",
+        "sessions/journal/decoder.py",
+        "sessions/saved_format/reader.py",
+    ),
+    "pydantic": (
+        "editors/acp/",
+        "editors/mcp/",
+        "editors/scripts/",
+        "extensions/own_tools/child.py",
+        "extensions/mcp/",
+    ),
     "litellm": ("llm/litellm/model.py",),
-    "aiohttp": ("llm/http/stream.py",),
+    "aiohttp": ("llm/http/stream.py", "llm/http/library.py"),
     "certifi": ("llm/http/environment.py",),
     "acp": ("editors/acp/", "extensions/acp/"),
     "mcp": ("extensions/mcp/", "editors/mcp/"),
@@ -39,7 +56,8 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "referencing": ("agent/tools/structured_output.py",),
     "markdown_it": ("sessions/export/markdown_html.py", "editors/terminal/markdown.py"),
     "prompt_toolkit": ("editors/terminal/",),
-    "rich": ("editors/terminal/markdown.py",),
+    "rich": ("editors/terminal/markdown.py", "fleet/progress.py"),
+    "distributed": ("fleet/dask_executor.py",),
     "keyring": ("llm/keys/keyring_process.py",),
     "tomlkit": ("config/user_file.py",),
     "yaml": ("data_files.py",),
@@ -111,6 +129,20 @@ OWNED_TASKS: Mapping[str, str] = {
     "workspace/processes/background.py": "each command's task is awaited when its session ends its commands",
 }
 """Files that start a task without a TaskGroup, and who awaits it."""
+
+STARTS_WITHOUT_MSGSPEC: Mapping[str, str] = {
+    "api.py": "tools of users import it, in a process of their own",
+    "editors/lsp/transport/unix_socket.py": "`pygent-ls connect`, which each window starts",
+    "syntax/symbols.py": "the program that parses source files, as all below",
+    "workspace/symbols/cache_file.py": "",
+    "workspace/symbols/index_process.py": "",
+    "workspace/symbols/parsing.py": "",
+    "workspace/symbols/ranking.py": "",
+}
+"""Files whose values are dataclasses since the program that reads them starts sooner than msgspec is imported."""
+
+FIELD_OPTIONS = {"repr", "compare", "hash", "init", "kw_only"}
+"""Options of a dataclass's field that a struct's has not; `repr=False` keeps a secret out of messages."""
 
 PURE_OS = {"sep", "altsep", "linesep", "fspath", "PathLike"}
 PURE_OS_PATH = {"join", "normpath", "normcase", "basename", "dirname", "split", "splitext", "commonpath", "isabs"}
@@ -199,6 +231,14 @@ def imports(node: ast.AST, library: str) -> bool:
     )
 
 
+def declares_structs(node: ast.AST) -> bool:
+    """An import of what declares structs and works with their fields, which neither validates nor converts."""
+    if not isinstance(node, ast.ImportFrom):
+        return False
+    names = {alias.name for alias in node.names}
+    return node.module == "msgspec.structs" or (node.module == "msgspec" and names <= {"Struct", "field"})
+
+
 def dotted(node: ast.AST) -> str:
     """`asyncio.create_task` for the function of a call; a call within it is `()`."""
     match node:
@@ -221,9 +261,12 @@ def called(node: ast.AST) -> str:
 
 @pytest.mark.parametrize("library", OWNERS)
 def test_a_library_is_imported_by_its_owner_alone(library: str) -> None:
+    def takes(node: ast.AST) -> bool:
+        return imports(node, library) and not declares_structs(node)
+
     others = [each for each in import_statements() if not each.path.startswith(OWNERS[library])]
 
-    assert [place for source in others for place in source.finds(lambda node: imports(node, library))] == []
+    assert [place for source in others for place in source.finds(takes)] == []
 
 
 # Files and processes
@@ -346,7 +389,7 @@ def test_the_rule_about_tasks_sees_what_it_is_for(code: str) -> None:
     assert any(starts_a_task_for_nobody(node) for node in ast.walk(ast.parse(code)))
 
 
-@pytest.mark.parametrize("exceptions", [CATCHES_ALL, OWNED_TASKS])
+@pytest.mark.parametrize("exceptions", [CATCHES_ALL, OWNED_TASKS, STARTS_WITHOUT_MSGSPEC])
 def test_an_exception_to_a_rule_names_a_file_that_is_there(exceptions: Mapping[str, str]) -> None:
     assert set(exceptions) <= {source.path for source in package()}
 
@@ -354,19 +397,68 @@ def test_an_exception_to_a_rule_names_a_file_that_is_there(exceptions: Mapping[s
 # Values
 
 
+def is_frozen(options: Sequence[ast.keyword]) -> bool:
+    return any(each.arg == "frozen" and getattr(each.value, "value", None) is True for each in options)
+
+
+def dataclass_options(node: ast.AST) -> Sequence[ast.keyword] | None:
+    """The options of a dataclass; None for anything else."""
+    for each in node.decorator_list if isinstance(node, ast.ClassDef) else ():
+        if dotted(each).removesuffix("()").rpartition(".")[2] == "dataclass":
+            return each.keywords if isinstance(each, ast.Call) else ()
+    return None
+
+
 def thaws(node: ast.AST) -> bool:
-    """A dataclass that can be changed."""
-    if not isinstance(node, ast.ClassDef):
+    """A dataclass or a struct that can be changed."""
+    options = dataclass_options(node)
+    if options is not None:
+        return not is_frozen(options)
+    if not isinstance(node, ast.ClassDef) or not any(dotted(base).endswith("Struct") for base in node.bases):
         return False
-    decorators = [each for each in node.decorator_list if dotted(each).startswith("dataclass")]
-    return any(
-        not isinstance(each, ast.Call) or not any(option.arg == "frozen" for option in each.keywords)
-        for each in decorators
-    )
+    return not is_frozen(node.keywords)
 
 
 def test_the_cores_values_are_frozen() -> None:
     assert [place for source in package(*VALUES) for place in source.finds(thaws)] == []
+
+
+def is_slow(node: ast.AST) -> bool:
+    """A dataclass that could be a struct: without a base, no field has an option that a struct lacks, and it makes no
+    attributes that are not fields."""
+    if not isinstance(node, ast.ClassDef) or dataclass_options(node) is None or node.bases:
+        return False
+    fields = (each for each in ast.walk(node) if called(each).rpartition(".")[2] == "field")
+    names = {each.id if isinstance(each, ast.Name) else getattr(each, "name", "") for each in ast.walk(node)}
+    return not names & {"__post_init__", "cached_property"} and not any(
+        option.arg in FIELD_OPTIONS for each in fields for option in cast("ast.Call", each).keywords
+    )
+
+
+def test_what_has_fields_alone_is_a_struct() -> None:
+    others = [each for each in package() if each.path not in STARTS_WITHOUT_MSGSPEC]
+
+    assert [place for source in others for place in source.finds(is_slow)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "thawed", "slow"),
+    [
+        ("class A(Struct, frozen=True): ...", False, False),
+        ("class A(Struct, kw_only=True): ...", True, False),
+        ("@dataclass\nclass A: ...", True, True),
+        ("@dataclass\nclass A:\n    def __post_init__(self) -> None: ...", True, False),
+        ("@dataclass\nclass A(B): ...", True, False),
+        ("@dataclass(frozen=True)\nclass A: ...", False, True),
+        ("@dataclasses.dataclass(frozen=True)\nclass A:\n    a: int = field(default=1)", False, True),
+        ("@dataclass(frozen=True)\nclass A:\n    a: str = field(repr=False)", False, False),
+        ("@dataclass(frozen=True)\nclass A:\n    a: str = dataclasses.field(compare=False)", False, False),
+    ],
+)
+def test_the_rules_about_values_see_what_they_are_for(code: str, thawed: bool, slow: bool) -> None:
+    nodes = list(ast.walk(ast.parse(code)))
+
+    assert (any(map(thaws, nodes)), any(map(is_slow, nodes))) == (thawed, slow)
 
 
 # Files

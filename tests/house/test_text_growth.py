@@ -22,7 +22,7 @@ from pygent_ls.editors.lsp.chat_document.document import escaped_prompt, read_do
 from pygent_ls.editors.lsp.commands.comment_requests import comment_requests
 from pygent_ls.editors.terminal.text import harmless
 from pygent_ls.errors import PygentError
-from pygent_ls.llm.cli.output import without_escapes
+from pygent_ls.llm.cli.output import Cleaner, without_escapes
 from pygent_ls.llm.errors.model_errors import _detail  # pyright: ignore[reportPrivateUsage]
 from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.text_tools.blocks import ToolBlocks
@@ -53,6 +53,13 @@ def fed(reader: ThinkTags | ToolBlocks, text: str) -> None:
     for at in range(0, len(text), IN_PIECES):
         list(reader.feed(text[at : at + IN_PIECES]))
     list(reader.close())
+
+
+def cleaned(text: str) -> None:
+    cleaner = Cleaner()
+    for at in range(0, len(text), IN_PIECES):
+        cleaner.feed(text[at : at + IN_PIECES])
+    cleaner.close()
 
 
 def streamed(text: str) -> None:
@@ -87,6 +94,8 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "a conversation that is streamed": streamed,
     "a provider's error": lambda text: _detail([ValueError(text)], ["key"]),
     "a program's escapes": without_escapes,
+    "a program's output": cleaned,
+    "a program's output with an escape": lambda text: cleaned(f"\x1b[{text}"),
     "a diff of a new text": lambda text: unified_diff(text, f"x{text}", "a"),
     "a diff of lines in another order": lambda text: unified_diff(
         "\n".join(sorted(text.split(), reverse=True)), text, "a"

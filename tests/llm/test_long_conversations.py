@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.window import CompactionRules, ContextRules
 from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock

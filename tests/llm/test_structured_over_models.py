@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.tools.structured_output import Structured

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import now
 from pygent_ls.agent.ports.processes import BackgroundCommand, BackgroundListener

@@ -30,7 +30,7 @@ from pygent_ls.agent.events import (
     ToolResult,
 )
 from pygent_ls.agent.kinds import ToolRisk
-from pygent_ls.sessions.event_stream import MAX_PENDING_CHARS, EventStream
+from pygent_ls.sessions.event_stream import MAX_PENDING_CHARS, PAUSE_S, EventStream
 from tests.fakes import bounded
 from tests.sessions.subscribers import Reader
 
@@ -290,6 +290,20 @@ async def test_nothing_is_delivered_to_a_reader_that_does_not_read() -> None:
     reader.read_on()
     await reader.until(1)
     assert [each.event for each in reader.events] == [delta("ab")]
+
+
+async def test_a_reader_that_does_not_read_is_asked_rarely_even_if_nothing_is_to_be_collected() -> None:
+    stream, reader = EventStream(flush_interval_s=0), Reader()
+    reader.stop_reading()
+    clock = asyncio.get_running_loop().time
+
+    await publish(stream, reader, delta("a"))
+    await reader.asked()
+    began_s = clock()
+    for _ in range(3):
+        await reader.asked()
+
+    assert clock() - began_s >= 2 * PAUSE_S
 
 
 async def test_whoever_waits_in_the_queue_and_does_not_read_holds_nothing_of_the_turn_that_runs() -> None:

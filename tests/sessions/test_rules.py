@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.sessions.rules import FileRuleStore
@@ -33,6 +34,14 @@ def workspace(tmp_path: Path) -> Path:
 def stored_file(state: Path) -> Path:
     (file,) = (state / "rules").iterdir()
     return file
+
+
+def test_the_name_of_a_folder_may_be_no_text(state: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / os.fsdecode(b"caf\xe9")
+
+    FileRuleStore(state, workspace).add(RULE)
+
+    assert FileRuleStore(state, workspace).load() == [RULE]
 
 
 def test_a_stored_rule_is_there_for_the_next_daemon(state: Path, workspace: Path) -> None:

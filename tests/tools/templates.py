@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.templates import Rendered, RenderedFile, Template, TemplateKind, TemplateQuestion
 from pygent_ls.errors import ToolError

@@ -1,6 +1,6 @@
 /** TypeScript types of the wire protocol, generated from the daemon's JSON Schema. */
 
-/** The part of JSON Schema that pydantic writes for the wire. Anything else is an error. */
+/** The part of JSON Schema that the daemon writes for the wire. Anything else is an error. */
 export interface Schema {
 	readonly $ref?: string;
 	readonly type?: string;
@@ -139,7 +139,7 @@ function plainType(schema: Schema, names: Names): string {
 	}
 }
 
-/** An inline object, which pydantic writes only for maps. */
+/** An inline object, which the daemon writes only for maps. */
 function mapType(schema: Schema, names: Names): string {
 	if (schema.properties !== undefined) {
 		throw new Error(`an object with properties has no name: ${JSON.stringify(schema)}`);

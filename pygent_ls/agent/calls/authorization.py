@@ -6,10 +6,12 @@ import asyncio
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.calls.call_hooks import hooks_answer
 from pygent_ls.agent.calls.call_record import CallRecord
@@ -58,8 +60,7 @@ class InputChangedError(Exception):
         self.by: DecidedBy = by
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prompt:
+class _Prompt(Struct, frozen=True, kw_only=True):
     action: str
     rules: tuple[str, ...] = ()
     changes: tuple[FileChange, ...] = ()
@@ -69,6 +70,7 @@ class _Prompt:
     prefix_rules: tuple[str, ...] = ()
     covers_session: str = ""
     offers_accept_edits: bool = False
+    needs_person: bool = False
 
 
 async def judge(context: RunContext, record: CallRecord) -> Verdict:
@@ -103,11 +105,12 @@ async def ask_user(context: RunContext, record: CallRecord) -> None:
             verdict=partial(_verdict, context, record),
             confinement="" if tool.plans_edit else confinement_of(tool, record.sandbox),
             offers_accept_edits=_could_accept_edits(context, record),
+            needs_person=verdict.needs_person,
         )
         answer = await _question(context, record, prompt)
         permissions = context.memory.permissions
         permissions.remember(answer.rules or (), answer)
-        if answer.accepts_edits:
+        if answer.accepts_edits and permissions.is_mode_allowed("accept_edits"):
             permissions.set_mode("accept_edits")
             context.memory.mode_changed()
     await _check_allowed(context, record, answer)
@@ -159,22 +162,28 @@ def tool_of(record: CallRecord) -> Tool:
 
 def _could_accept_edits(context: RunContext, record: CallRecord) -> bool:
     """Whether the mode `accept_edits` would allow the call, and the current mode, the next stricter one, asks."""
-    is_edit = record.call.name in EDITS_ACCEPTED and context.memory.permissions.mode == "default"
-    return is_edit and _verdict(context, record, as_if="accept_edits").decision == "allow"
+    permissions = context.memory.permissions
+    is_edit = record.call.name in EDITS_ACCEPTED and permissions.mode == "default"
+    return (
+        is_edit
+        and permissions.is_mode_allowed("accept_edits")
+        and _verdict(context, record, as_if="accept_edits").decision == "allow"
+    )
 
 
 def _verdict(context: RunContext, record: CallRecord, as_if: Mode | None = None) -> Verdict:
     tool, given = tool_of(record), record.call.input
     folder = context.environment.working_directory.as_posix()
+    paths = _paths(context, record)
     places = Places(
-        paths=tuple(path.as_posix() for path in _paths(context, record)),
+        paths=tuple(path.as_posix() for path in paths),
         spelled=tuple(posixpath.normpath(path) for path in tool.paths_in(given) if tool.name != "shell"),
         folder=folder,
         reads=_reads(context, record),
         are_held=record.sandbox.kind == "on",
     )
     decide = partial(context.memory.permissions.decide, ceiling=context.spec.ceiling, as_if=as_if)
-    verdict = decide(tool, _subjects(context, record), places, record.hook)
+    verdict = decide(tool, _subjects(context, record, paths), places, record.hook)
     for path in record.beside:
         name = context.environment.workspace.shown(path)
         verdict = _stricter(verdict, decide(tool, (name,), Places(paths=(path.as_posix(),), folder=folder)), name)
@@ -214,21 +223,27 @@ def _paths(context: RunContext, record: CallRecord) -> list[Path]:
     return found
 
 
-def _subjects(context: RunContext, record: CallRecord) -> tuple[str, ...]:
-    names = [context.environment.workspace.shown(path) for path in _paths(context, record)]
+def _subjects(context: RunContext, record: CallRecord, paths: Sequence[Path] | None = None) -> tuple[str, ...]:
+    """Return what rules about the call match; `paths` are its paths if they are resolved already."""
+    paths = _paths(context, record) if paths is None else paths
+    names = [context.environment.workspace.shown(path) for path in paths]
     return subjects_of(tool_of(record), record.call.input, names)
 
 
 def _stricter(verdict: Verdict, of_file: Verdict, name: str) -> Verdict:
     """Return the verdict for a call that also writes this file. A rule that allows the call covers its files; a mode
-    that allows the call may still ask about the file."""
+    that allows the call may still ask about the file. A rule that asks about the file also replaces a question of the
+    mode, which a hook could answer."""
+    needs_person = verdict.needs_person or of_file.needs_person
     match of_file.decision:
         case "deny":
             return verdict if verdict.decision == "deny" else replace(of_file, reason=f"{name}: {of_file.reason}")
-        case "ask" if verdict.decision == "allow" and (of_file.by == "rule" or verdict.by == "mode"):
-            return of_file
+        case "ask" if verdict.decision != "deny" and verdict.by == "mode":
+            return replace(of_file, needs_person=needs_person)
+        case "ask" if verdict.decision == "allow" and of_file.by == "rule":
+            return replace(of_file, needs_person=needs_person)
         case "ask" | "allow":
-            return verdict
+            return replace(verdict, needs_person=needs_person)
 
 
 # The answer of the user or of a hook
@@ -281,6 +296,7 @@ async def _request(context: RunContext, record: CallRecord, prompt: _Prompt, per
         prefix_rules=prompt.prefix_rules,
         covers_session=prompt.covers_session,
         offers_accept_edits=prompt.offers_accept_edits,
+        needs_person=prompt.needs_person,
     )
 
 

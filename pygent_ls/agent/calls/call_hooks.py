@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.calls.call_record import CallRecord, tool_call
 from pygent_ls.agent.edits.named_paths import NamedPaths

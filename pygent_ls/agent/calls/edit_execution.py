@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.calls.edit_formatting import formatting_notes, formatting_plan
 from pygent_ls.agent.edits.commit import is_being_cancelled, standing, to_its_end
@@ -96,7 +98,7 @@ def _with_text(operation: FileOperation, formatting: EditPlan) -> FileOperation:
                 of,
                 before,
             ):
-                return replace(operation, text=each.text, diff=None)
+                return dataclasses.replace(operation, text=each.text, diff=None)
             case _:
                 pass
     return operation

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.edits.diffs import unified_diff
@@ -106,7 +108,7 @@ async def _formatted(environment: Environment, write: WriteText) -> WriteText:
     text = await _new_text(environment, write, is_written=False)
     if text is None or not await _is_tidy(environment, write, is_written=False):
         return write
-    return replace(write, text=text, diff=None)
+    return dataclasses.replace(write, text=text, diff=None)
 
 
 async def _new_text(environment: Environment, write: WriteText, *, is_written: bool) -> str | None:

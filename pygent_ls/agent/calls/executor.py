@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.calls.authorization import (
     DeniedError,
@@ -39,6 +40,7 @@ from pygent_ls.agent.permissions.permissions import judge_url
 from pygent_ls.agent.permissions.sandbox_consent import sandbox_for
 from pygent_ls.agent.ports.workspace import EditPlan
 from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.telemetry import ToolSpan, observed
 from pygent_ls.agent.tools.arguments import with_schema
 from pygent_ls.agent.tools.cache import CachedResult
@@ -100,7 +102,8 @@ async def _outcome(context: RunContext, record: CallRecord) -> Outcome:
         why = "an operation that it was waiting for was cancelled."
         return Outcome(content=f"Error: {name} failed: {why}", is_error=True)
     except (Exception, SystemExit) as error:  # a bug in a tool is reported to the model and does not end the turn
-        return Outcome(content=f"Error: {name} failed: {type(error).__name__}: {error}", is_error=True)
+        why = limit_reached(error) or f"{type(error).__name__}: {error}"
+        return Outcome(content=f"Error: {name} failed: {why}", is_error=True)
 
 
 # Prepare

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.calls.call_record import CallRecord
 from pygent_ls.agent.context.untrusted_text import OWN_WORDS
@@ -15,8 +16,7 @@ from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.truncation import cut
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """Outcome of a tool call."""
 
     content: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.compaction.shortened_history import cuts_words, least_chars, share_that_fits, shortened
 from pygent_ls.agent.compaction.summary import (
@@ -71,8 +73,7 @@ SUMMARY_TRIES = 3
 """Maximum number of requests for one summary. If one is refused as too long, the next sends half of the text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(Struct, frozen=True, kw_only=True):
     """Space for a conversation, in characters."""
 
     window: int
@@ -93,8 +94,7 @@ class Room:
         return max(int(self.window * self.at) - self.around, (self.window - self.around) // 2, LEAST_ROOM)
 
 
-@dataclass(kw_only=True)
-class Compactor:
+class Compactor(Struct, kw_only=True):
     """Compacts the context of one session, during a turn or at the user's request."""
 
     services: SessionServices

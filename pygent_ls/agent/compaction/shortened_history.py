@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.compaction.summary import KEPT_RESULT_CHARS, Parts, SummaryStanding, fitted, shortened_results
 from pygent_ls.agent.context.window import chars_of, is_prompt
@@ -17,7 +18,7 @@ LEAST_SHARE = 0.05
 """Minimum share that a refused request is scaled to: no request counts as longer than twenty windows, as numbers in
 messages may be something else."""
 
-_NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]{3,}(?![\w-])")
+_NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]{3,15}(?![\w-])")
 
 
 def least_chars(messages: Sequence[Message]) -> int:

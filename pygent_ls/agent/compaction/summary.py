@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.memory import Compaction, ContextMemory
 from pygent_ls.agent.context.window import ContextCut, ContextRows, chars_of, is_prompt
@@ -44,8 +46,7 @@ KEPT_RESULT_CHARS = 200
 """Maximum characters of a tool result that is not worth leaving out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(Struct, frozen=True, kw_only=True):
     """A conversation split into its task, what can be left out, and what stays unchanged."""
 
     place: int
@@ -124,8 +125,7 @@ def said_in(messages: Sequence[Message]) -> tuple[str, ...]:
 # Replacement messages
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryStanding:
+class SummaryStanding(Struct, frozen=True, kw_only=True):
     """Messages that replace others; `task`, `words` and `summary` are those of `Compaction`."""
 
     messages: tuple[Message, ...]
@@ -350,8 +350,7 @@ def _told(message: Message, names: Mapping[str, str], cap: int) -> Iterator[str]
                 pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
+class Touched(Struct, frozen=True, kw_only=True):
     """Files that tool calls named, as they named them."""
 
     read: Sequence[str] = field(default=())

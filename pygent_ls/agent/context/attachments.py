@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.editor_text import listed, shown_name
 from pygent_ls.agent.context.images import picture
@@ -32,8 +36,7 @@ class FilePart:
     """Whether the editor reports it, and the user did not name it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionPart:
+class SelectionPart(Struct, frozen=True, kw_only=True):
     """Text that the user selected."""
 
     path: Path
@@ -51,24 +54,21 @@ class DiagnosticsPart:
     """Whether the editor reports them, and the user did not ask about them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditorPart:
+class EditorPart(Struct, frozen=True, kw_only=True):
     """The user's position in the editor: background, never a request."""
 
     active: Path | None
     visible: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImagePart:
+class ImagePart(Struct, frozen=True, kw_only=True):
     """Image file, read when the turn begins; its content determines its type."""
 
     path: Path
     mime_type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalPart:
+class TerminalPart(Struct, frozen=True, kw_only=True):
     """Command that the user ran in a terminal of their own, and its output."""
 
     command: str
@@ -78,8 +78,7 @@ class TerminalPart:
     """None while it runs, or if unknown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotePart:
+class NotePart(Struct, frozen=True, kw_only=True):
     """Text of something that the user named in the prompt."""
 
     kind: str
@@ -88,8 +87,7 @@ class NotePart:
     """Whether the text, or part of it, comes from a program or a file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewPart:
+class ReviewPart(Struct, frozen=True, kw_only=True):
     """Report of the agent's edits that the user rejected since the last report. It states the user's own decision."""
 
     text: str
@@ -131,7 +129,7 @@ async def without_secrets(part: Attachment, mask: Mask) -> Attachment:
         case SelectionPart(path=path, text=text):
             return replace(part, text=await mask(text, str(path)))
         case DiagnosticsPart(path=path, lines=lines):
-            return replace(part, lines=tuple([await mask(each, str(path)) for each in lines]))
+            return dataclasses.replace(part, lines=tuple([await mask(each, str(path)) for each in lines]))
         case TerminalPart(command=command, output=output):
             return replace(part, command=await mask(command, None), output=await mask(output, None))
         case NotePart(text=text) | ReviewPart(text=text):

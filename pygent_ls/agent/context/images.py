@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.errors import ToolError

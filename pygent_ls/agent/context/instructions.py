@@ -6,9 +6,11 @@ Their authority is the project's, not the user's or ours: they say how to work h
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.messages import Message, TextBlock
@@ -18,8 +20,7 @@ from pygent_ls.agent.tools.session_secrets import SessionSecrets
 MAX_NAME_CHARS = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instruction:
+class Instruction(Struct, frozen=True, kw_only=True):
     """One instruction file."""
 
     path: Path
@@ -93,8 +94,7 @@ class Instructions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NoInstructions:
+class NoInstructions(Struct, frozen=True):
     """Port without any instructions."""
 
     async def of_workspace(self, reading: Reading) -> Sequence[Instruction]:

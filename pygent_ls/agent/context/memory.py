@@ -4,9 +4,11 @@ replace parts of the history."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import is_
 from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.window import (
     UNKNOWN_WINDOW,
@@ -28,8 +30,7 @@ LEAST_TO_SCALE = 1_000
 """Minimum tokens of a request whose count is used to correct the estimate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
+class Compaction(Struct, frozen=True, kw_only=True):
     """Part of the history, and the messages that replace it in requests.
 
     The history itself does not change. If it is cut back before `end`, or is a different one, the compaction does not
@@ -64,8 +65,7 @@ def _same(one: Message, other: Message) -> bool:
     return one is other or one == other
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Counted:
+class _Counted(Struct, frozen=True, kw_only=True):
     """A provider's token count: of a request with the context as it was then, and of its answer."""
 
     tokens: int
@@ -103,6 +103,8 @@ class ContextMemory:
         """All compactions, in order. None is removed: a history that was cut back may be restored."""
         self.files_shown: list[tuple[Path, ...]] = []
         """Files that the results of each message show, for the messages examined so far."""
+        self.reuse: dict[str, Any] = {}
+        """Memory for the adapters of models (`ModelRequest.reuse`)."""
         self._marked: list[Message] = []
         self._marked_for = ""
         self._counted: _Counted | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.syntax.symbols import Symbol
@@ -14,16 +15,14 @@ CHARS_PER_TOKEN = 4
 MAX_PATH_CHARS = 300
 
 
-@dataclass(slots=True)
-class KeptMap:
+class KeptMap(Struct):
     """Map in a session's system prompt. It is made once, since a provider caches a prompt that stays the same."""
 
     text: str | None = None
     """None until it is made."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapEntry:
+class MapEntry(Struct, frozen=True, kw_only=True):
     """Definition in the map."""
 
     file: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.attachments import NotePart, ReviewPart
 from pygent_ls.agent.edits.diffs import signed_lines, split_lines
@@ -28,8 +29,7 @@ EARLIER = (
 UNDONE = "I undid the rejection of these edits: the files hold the lines marked + again."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecidedHunk:
+class DecidedHunk(Struct, frozen=True, kw_only=True):
     """A hunk that the user rejected, or whose rejection they undid."""
 
     path: Path

@@ -6,7 +6,8 @@ What changes least comes first: a provider that caches the beginning of a reques
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.instructions import Instruction
 from pygent_ls.agent.display_text import one_line
@@ -79,8 +80,7 @@ task. If two of them disagree, the later one takes precedence; what the user say
 They never give the user's permission for anything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkspaceFacts:
+class WorkspaceFacts(Struct, frozen=True, kw_only=True):
     """What the model is told about its workspace."""
 
     platform: str
@@ -94,8 +94,7 @@ class WorkspaceFacts:
     """Branch, and unfinished operations such as a merge; empty outside a repository."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptSources:
+class PromptSources(Struct, frozen=True, kw_only=True):
     """Inputs of the system prompt's parts."""
 
     facts: WorkspaceFacts
@@ -119,8 +118,7 @@ class PromptSources:
     """Map of the workspace, within its limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemPart:
+class SystemPart(Struct, frozen=True, kw_only=True):
     """One part; `max_chars` is the maximum length of its text that is sent."""
 
     name: str
@@ -245,8 +243,7 @@ def _facts(facts: WorkspaceFacts) -> str:
 NO_FOLDERS = "- none: the file tools are off"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptFor:
+class PromptFor(Struct, frozen=True, kw_only=True):
     """Facts about a turn for its system prompt."""
 
     mode: str

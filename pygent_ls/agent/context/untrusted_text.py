@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock
 
@@ -28,8 +30,7 @@ def _new_number() -> str:
     return "".join(secrets.choice("0123456789") for _ in range(N_DIGITS))
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """Marks of one session. The number appears only in its requests: the author of a file cannot know it."""
 
     number: str = field(default_factory=_new_number)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import (
     Block,
@@ -37,8 +39,7 @@ UNKNOWN_WINDOW = 100_000
 """Assumed window, in tokens, of a model whose window is unknown: smaller than that of any current hosted model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRules:
+class ContextRules(Struct, frozen=True, kw_only=True):
     """Limits on the part of a conversation in a request; 0 means unlimited, except for `max_tokens`."""
 
     mode: ContextMode = "continue"
@@ -58,8 +59,7 @@ class ContextRules:
         return min(self.sliding_messages, self.max_messages or self.sliding_messages)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionRules:
+class CompactionRules(Struct, frozen=True, kw_only=True):
     """When and how a conversation is compacted."""
 
     strategy: Strategy = "summarize"
@@ -121,8 +121,7 @@ def is_prompt(message: Message) -> bool:
     return message.role == "user" and not any(isinstance(block, ToolResultBlock) for block in message.blocks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRow:
+class ContextRow(Struct, frozen=True, kw_only=True):
     """Message of a conversation, with its position and running totals."""
 
     message: Message
@@ -197,8 +196,7 @@ class ContextRows:
         return self._rows[-1].unit if found is None else self._rows[found].unit
 
 
-@dataclass(frozen=True, slots=True)
-class ContextCut:
+class ContextCut(Struct, frozen=True):
     """A context: everything from `start` on, after the prompt at `head` unless the rest contains that prompt."""
 
     start: int = 0
@@ -274,8 +272,7 @@ def _next_unit(rows: ContextRows, place: int) -> int | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
+class _Limits(Struct, frozen=True):
     messages: int
     chars: int
     words: int

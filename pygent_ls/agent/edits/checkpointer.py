@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.ports.workspace import EditPlan, FileChange
@@ -20,8 +21,7 @@ CANCELLED_S = 1.0
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramEnd:
+class ProgramEnd(Struct, frozen=True, kw_only=True):
     """What is known after a program."""
 
     problem: str | None = None
@@ -88,8 +88,7 @@ class NoCheckpoints:
         """Do nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnCheckpoints:
+class TurnCheckpoints(Struct, frozen=True, kw_only=True):
     """The checkpointer of one turn; `warn` receives messages for the user."""
 
     checkpointer: Checkpointer

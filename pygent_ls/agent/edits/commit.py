@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.workspace import (
     MISSING,

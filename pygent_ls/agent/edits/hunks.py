@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.edits.differences import differing_stretches
 from pygent_ls.agent.ports.workspace import (
@@ -69,7 +71,7 @@ def _without(operation: FileOperation, rejected: Collection[PlanHunk]) -> FileOp
     match operation:
         case WriteText(before=Document() as before, text=text):
             text = text_without(text, rejected)
-            return None if text == before.text else replace(operation, text=text, diff=None)
+            return None if text == before.text else dataclasses.replace(operation, text=text, diff=None)
         case _:
             return None
 

@@ -6,10 +6,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.rules.globs import compiled
 from pygent_ls.shell.parser import read_line
@@ -34,8 +35,7 @@ _READERS = frozenset(
 """Programs that write to no file named in their words, whatever their options."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedPaths:
+class NamedPaths(Struct, frozen=True, kw_only=True):
     """Absolute paths and globs that a command line names. They are found as words, so there may be more than it
     changes; arguments of programs that only read are left out."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.edits.differences import differing_blocks
@@ -24,8 +25,7 @@ _LINE = re.compile(r"\r\n?|\n")
 _NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """What stays the same of a problem when lines above it change: messages contain line numbers."""
 
     severity: Severity

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.edits.differences import Block, differing_stretches, is_line_start, whole_lines
 from pygent_ls.agent.edits.found_lines import found_lines

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate, count
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.workspace import Hunk
 
@@ -17,8 +19,7 @@ _ids = count(time.time_ns() // 1_000_000)
 """Ids that no earlier daemon has given: an editor may still show its lenses."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingHunk(Hunk):
+class PendingHunk(Hunk, frozen=True, kw_only=True):
     """Hunk between the baseline of a file and its current text."""
 
     id: int = field(default_factory=lambda: next(_ids))
@@ -60,8 +61,7 @@ class LineEdit(NamedTuple):
         return len(self.text) - (self.end - self.start)
 
 
-@dataclass(slots=True)
-class EditedRegion:
+class EditedRegion(Struct):
     """Part of both texts: a hunk, or what has to be compared again."""
 
     old_start: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.edits.diffs import signed_lines, split_lines
@@ -15,8 +16,7 @@ from pygent_ls.agent.ports.workspace import Applied, EditPlan, PlanHunk, Rejecte
 from pygent_ls.errors import Quote
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewedCall:
+class ReviewedCall(Struct, frozen=True, kw_only=True):
     """Call whose edit is reviewed."""
 
     session_id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from pygent_ls.agent.ports.model import (
@@ -27,8 +28,7 @@ CUT_OFF = "\n[cut off: the turn was cancelled here]"
 """Suffix of the text of a cancelled answer, so that the model does not take it for complete."""
 
 
-@dataclass(slots=True)
-class _CallParts:
+class _CallParts(Struct):
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
@@ -37,8 +37,7 @@ class _CallParts:
     """Item under which it was shown while it arrived; empty if it was not."""
 
 
-@dataclass(slots=True)
-class _Thought:
+class _Thought(Struct):
     parts: list[str] = field(default_factory=list[str])
     signature: str | None = None
     redacted: str | None = None
@@ -49,8 +48,7 @@ class _Thought:
         return self.signature is not None or self.redacted is not None or self.provider_data is not None
 
 
-@dataclass(slots=True)
-class ModelAnswer:
+class ModelAnswer(Struct):
     """Answer of one model call, which grows chunk by chunk."""
 
     model: str = ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 MAX_NESTING = 64
 """Maximum nesting that is followed, as in `agent/tools/arguments.py`."""
@@ -20,8 +21,7 @@ _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 
 
-@dataclass(slots=True)
-class _OpenValue:
+class _OpenValue(Struct):
     """Object or list that is not complete."""
 
     is_object: bool

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.errors import ModelError
@@ -19,8 +21,7 @@ MAX_DELAY_S = 60.0
 RetryAction = Literal["now", "give_up"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True, kw_only=True):
     """How often the same model is called for one answer."""
 
     max_attempts: int = 5
@@ -32,8 +33,7 @@ class RetryPolicy:
     clients must not retry at the same moment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(Struct, frozen=True, kw_only=True):
     """Failed attempt."""
 
     error: ModelError
@@ -87,8 +87,7 @@ class _GivenUpError(Exception):
     """Raised when the user does not want to wait."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryLoop:
+class RetryLoop(Struct, frozen=True, kw_only=True):
     """Repeats attempts until one returns an answer, or another has no chance."""
 
     policy: RetryPolicy

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.rules.matcher import Match, allows, concerns

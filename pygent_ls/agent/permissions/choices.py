@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.kinds import ToolRisk
@@ -27,8 +28,7 @@ TITLES: Mapping[PermissionOutcome, str] = {
 ACCEPT_EDITS_TITLE = "Accept all edits in this session"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionChoice:
+class PermissionChoice(Struct, frozen=True, kw_only=True):
     """One offered choice."""
 
     id: str

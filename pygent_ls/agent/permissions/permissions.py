@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from msgspec import Struct, field
+
+from pygent_ls.agent.admin_limits import STRICTEST_FIRST, AdminLimits
 from pygent_ls.agent.kinds import DecidedBy, Mode, ToolRisk
 from pygent_ls.agent.permissions.autorun_files import acts_later
 from pygent_ls.agent.permissions.refusals import Protected
@@ -62,26 +64,23 @@ RESTRICTED = (
     "the editor"
 )
 
-STRICTEST_FIRST: tuple[Mode, ...] = ("plan", "default", "accept_edits", "trust", "bypass")
-"""Modes from strictest to loosest; each allows all that the one before it allows."""
-
 
 def stricter(mode: Mode, other: Mode | None) -> Mode:
     """Return the stricter of two modes."""
     return mode if other is None or STRICTEST_FIRST.index(mode) <= STRICTEST_FIRST.index(other) else other
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """Decision on a call, and who made it."""
 
     decision: RuleDecision
     by: DecidedBy
     reason: str = ""
+    needs_person: bool = False
+    """Whether a rule of the administrator asks, which a person answers, not a program in their place."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(Struct, frozen=True, kw_only=True):
     """Places where a call acts besides its subjects; all with `/`."""
 
     paths: tuple[str, ...] = ()
@@ -96,8 +95,7 @@ class Places:
     """Whether the command runs in the sandbox, which protects the places that it may not write."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """Permission settings, the same for every session."""
 
     rules: tuple[Rule, ...] = ()
@@ -111,6 +109,8 @@ class Policy:
     allows."""
     has_language_servers: bool = False
     """Whether the daemon starts language servers, which run code of the workspace outside of the sandbox."""
+    admin: AdminLimits = field(default_factory=AdminLimits)
+    """What the administrator keeps sessions from choosing."""
 
 
 class RuleStore(Protocol):
@@ -136,7 +136,7 @@ class Permissions:
     def __init__(self, mode: Mode, store: RuleStore, policy: Policy | None = None) -> None:
         """Raises `SessionError` for a mode that the settings do not allow."""
         self._policy = policy or Policy()
-        self._check_bypass(mode)
+        self._check_settings(mode)
         self._mode: Mode = mode
         self._was_set = False
         self._turn_mode: Mode | None = None
@@ -154,10 +154,24 @@ class Permissions:
         """Whether the editor does not trust the workspace (`Policy.is_restricted`)."""
         return self._policy.is_restricted
 
+    @property
+    def admin(self) -> AdminLimits:
+        """What the administrator keeps sessions from choosing."""
+        return self._policy.admin
+
+    def is_mode_allowed(self, mode: Mode) -> bool:
+        """Whether `check_mode` accepts the mode."""
+        try:
+            self.check_mode(mode)
+        except SessionError:
+            return False
+        return True
+
     def check_mode(self, mode: Mode | None) -> None:
-        """Raises `SessionError`: `bypass_not_allowed` for `bypass` if the user's own settings do not allow it,
-        `restricted` for every mode but `plan` in a restricted workspace."""
-        self._check_bypass(mode)
+        """Raises `SessionError`: `locked_by_admin` for a mode that the administrator does not allow,
+        `bypass_not_allowed` for `bypass` if the user's own settings do not allow it, `restricted` for every mode but
+        `plan` in a restricted workspace."""
+        self._check_settings(mode)
         if self.is_restricted and mode not in (None, "plan"):
             raise SessionError(
                 f"mode: {mode} is not available while the editor does not trust this workspace. Only plan mode, "
@@ -166,8 +180,12 @@ class Permissions:
                 kind="restricted",
             )
 
-    def _check_bypass(self, mode: Mode | None) -> None:
+    def _check_settings(self, mode: Mode | None) -> None:
+        if mode is None:
+            return
+        self.admin.check_mode(mode)
         if mode == "bypass" and not self._policy.may_bypass:
+            self.admin.check("allow_bypass")
             raise SessionError(
                 "mode: bypass needs `allow_bypass = true` in your own configuration file (not in a workspace's)",
                 kind="bypass_not_allowed",
@@ -194,8 +212,12 @@ class Permissions:
     def take(self, policy: Policy, usual: Mode) -> None:
         """Apply new settings; `usual` is the mode of a session for which none was set."""
         self._policy = policy
-        if not self._was_set or (self._mode == "bypass" and not policy.may_bypass):
+        try:
+            self._check_settings(self._mode if self._was_set else usual)
+        except SessionError:
             self._mode = usual
+        else:
+            self._mode = self._mode if self._was_set else usual
 
     def move(self, other: Permissions) -> None:
         """Switch to the stored rules and the settings of `other`; the session's own rules stay."""
@@ -239,21 +261,23 @@ class Permissions:
         places = places or Places()
         if reason := self._refusal(tool, subjects, places):
             return Verdict(decision="deny", by="rule", reason=f"{reason}; no rule, mode or answer allows it")
-        every_rule = sorted(self.rules(), key=lambda rule: rule.origin == "workspace")  # the user's own come first
+        # the administrator's come first, and a workspace's last: the first one that denies gives the reason
+        every_rule = sorted(self.rules(), key=lambda rule: {"admin": 0, "workspace": 2}.get(rule.origin, 1))
         rules = [rule for rule in every_rule if rule.is_about(tool.name)]
         case, reads = Case([*subjects, *places.spelled]), ReadingCase(places.reads)
         strict = [(rule, case.concerned_by(rule)) for rule in rules if rule.decision != "allow"]
         strict += [(rule, reads.concerned_by(rule)) for rule in Reading.of(every_rule).rules if places.reads]
         for rule, match in strict:
             if rule.decision == "deny" and match is Match.YES:
-                return Verdict(decision="deny", by="rule", reason=_why_denied(rule))
+                return Verdict(decision="deny", by="rule", reason=self._why_denied(rule))
         mode = stricter(as_if or self.mode, ceiling)
         if mode == "plan" and (reason := self._beyond_plans(tool, subjects)):
             return Verdict(decision="deny", by="mode", reason=reason)
+        of_admin = any(match and rule.origin == "admin" for rule, match in strict)
         if hook.decision in ("deny", "ask"):
-            return Verdict(decision=hook.decision, by="hook", reason=hook.reason)
+            return Verdict(decision=hook.decision, by="hook", reason=hook.reason, needs_person=of_admin)
         if any(match for _, match in strict) or _changes_settings(tool, [*subjects, *places.paths, *places.spelled]):
-            return Verdict(decision="ask", by="rule")
+            return Verdict(decision="ask", by="rule", needs_person=of_admin)
         allowing = [rule for rule in rules if rule.decision == "allow"]
         return self._passed(tool, subjects, places, hook, mode, allowing)
 
@@ -285,6 +309,13 @@ class Permissions:
         relative = [path for path in places.spelled if not path.startswith("/")]
         acts = tool.name not in NOT_WRITING and any(map(self._acts_later, [*subjects, *relative]))
         return _by_mode(mode, tool, acts=acts)
+
+    def _why_denied(self, rule: Rule) -> str:
+        """Explain a denial to the user and the model, which takes a refusal for our own words: text of a workspace's
+        file is not quoted."""
+        if rule.origin == "workspace":
+            return "a rule in the workspace's own settings denies it"
+        return f"the rule {rule.text} denies it" + (f", {self.admin.locked_by}" if rule.origin == "admin" else "")
 
     def _acts_later(self, path: str) -> bool:
         return acts_later(path) or (self._policy.has_language_servers and runs_in_a_server(path))
@@ -363,14 +394,6 @@ def _by_mode(mode: Mode, tool: Tool, *, acts: bool) -> Verdict:
             return Verdict(decision="allow", by="mode")
         case "default" | "accept_edits" | "plan" | "trust":
             return Verdict(decision="allow" if tool.risk is ToolRisk.LOW else "ask", by="mode")
-
-
-def _why_denied(rule: Rule) -> str:
-    """Explain a denial to the user and the model, which takes a refusal for our own words: text of a workspace's file
-    is not quoted."""
-    if rule.origin == "workspace":
-        return "a rule in the workspace's own settings denies it"
-    return f"the rule {rule.text} denies it"
 
 
 def _changes_settings(tool: Tool, paths: Sequence[str]) -> bool:

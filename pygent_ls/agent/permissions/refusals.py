@@ -10,16 +10,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
+
+from msgspec import Struct
 
 from pygent_ls.shell.command_line import ShellLine, SimpleCommand, Write
 from pygent_ls.shell.words import ANY, HOME
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protected:
+class Protected(Struct, frozen=True, kw_only=True):
     """Protected places, as absolute paths with `/`."""
 
     home: str = ""

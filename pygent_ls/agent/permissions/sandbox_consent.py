@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.ports.processes import Processes, SandboxState
@@ -10,8 +10,7 @@ from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 
 
-@dataclass(slots=True)
-class SandboxConsent:
+class SandboxConsent(Struct):
     """Session's record of the answer "for this session": commands may run although the sandbox cannot be set up."""
 
     given: bool = False

@@ -6,10 +6,11 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.read_rules import FileRead
@@ -56,8 +57,7 @@ MAX_TEXT_PIECES = 1_000
 """Maximum different pieces of one text that are taken for paths; a text with more may name any file."""
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedPath:
+class _NamedPath(Struct, frozen=True):
     """Path, absolute or relative to the folder in which the line runs."""
 
     path: str

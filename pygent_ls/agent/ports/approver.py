@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from pygent_ls.agent.kinds import ToolKind, ToolRisk
 from pygent_ls.agent.ports.workspace import FileChange
@@ -13,8 +14,7 @@ from pygent_ls.agent.ports.workspace import FileChange
 PermissionOutcome = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionRequest:
+class PermissionRequest(Struct, frozen=True, kw_only=True):
     """Request for the user's permission."""
 
     permission_id: str
@@ -49,10 +49,11 @@ class PermissionRequest:
     """What `allow_session` covers if `rules` is empty; empty if it would cover nothing."""
     offers_accept_edits: bool = False
     """Whether the mode `accept_edits` would allow the call."""
+    needs_person: bool = False
+    """Whether a rule of the administrator asks: an approver that does not ask a person rejects the call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionAnswer:
+class PermissionAnswer(Struct, frozen=True, kw_only=True):
     """The user's answer; the model reads `feedback` whatever the outcome."""
 
     outcome: PermissionOutcome

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 CompletionTask = Literal["complete", "next_edit"]
 """`complete`: the text at the cursor. `next_edit`: one change of the shown lines, in the form that
@@ -21,8 +22,7 @@ the same lines after the change
 """Form in which a model answers `next_edit`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snippet:
+class Snippet(Struct, frozen=True, kw_only=True):
     """Text of another file that may help."""
 
     path: Path
@@ -34,8 +34,7 @@ class Snippet:
     if it is the text itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecentEdit:
+class RecentEdit(Struct, frozen=True, kw_only=True):
     """Lines that the user has changed, before and after."""
 
     path: Path
@@ -49,8 +48,7 @@ class RecentEdit:
     """Text before the lines, which is not sent, as in `Snippet.around`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionRequest:
+class CompletionRequest(Struct, frozen=True, kw_only=True):
     """A cursor in a file, with the text around it. All line breaks are `\\n`."""
 
     path: Path

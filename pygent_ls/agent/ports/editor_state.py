@@ -6,15 +6,15 @@ It is background: the model may look at it, but it is not a request.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 Severity = Literal["error", "warning", "information", "hint"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """A diagnostic; line and column count from 1, columns in characters."""
 
     line: int
@@ -25,8 +25,7 @@ class Problem:
     """Program and rule that report it, if known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileProblems:
+class FileProblems(Struct, frozen=True, kw_only=True):
     """Diagnostics of one file, in order of position; empty if the editor reported that it is clean."""
 
     path: Path
@@ -37,8 +36,7 @@ class FileProblems:
     """Whether the editor reported everything that it shows for the file, not only part of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """The user's position in the editor."""
 
     active: Path | None = None
@@ -83,8 +81,7 @@ class EditorState(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NoEditor:
+class NoEditor(Struct, frozen=True):
     """Editor state without an editor."""
 
     view: View = View()
@@ -102,8 +99,7 @@ class NoEditor:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class EditorStateIn:
+class EditorStateIn(Struct, frozen=True):
     """Editor state limited to some files, for a workspace that the editor has not open."""
 
     state: EditorState
@@ -151,8 +147,7 @@ class EditorStateIn:
         return found and [each for each in found if self.holds(each.path)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineRange:
+class LineRange(Struct, frozen=True, kw_only=True):
     """Lines from 1, both ends included."""
 
     first: int

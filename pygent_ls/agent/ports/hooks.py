@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 HookEvent = Literal[
     "session_start",
@@ -37,8 +38,7 @@ STRICTEST: Sequence[HookDecision] = ("deny", "ask", "allow")
 """Decisions by precedence: the first of these that occurs counts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookInput:
+class HookInput(Struct, frozen=True, kw_only=True):
     """Event that a hook is run for, before or after it happens. All text is redacted, as the model reads it."""
 
     event: HookEvent
@@ -63,8 +63,7 @@ class HookInput:
     """Error as the model reads it; only for `post_tool_use_failure`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookOutcome:
+class HookOutcome(Struct, frozen=True, kw_only=True):
     """Combined result of one hook, or of all hooks of one event."""
 
     decision: HookDecision | None = None
@@ -156,8 +155,7 @@ def together(said: Sequence[HookOutcome]) -> HookOutcome:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookRan:
+class HookRan(Struct, frozen=True, kw_only=True):
     """A hook command of the user ran; `decision` is empty if it decided nothing."""
 
     hook_event: str

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
 from pygent_ls.agent.ports.editor_state import Problem
 from pygent_ls.agent.ports.workspace import Document, EditPlan
 from pygent_ls.errors import ToolError
@@ -36,8 +38,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 """What an answer may raise that does not follow the protocol in a way that nothing foresaw."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeLocation:
+class CodeLocation(Struct, frozen=True, kw_only=True):
     """Lines of a file, from 1, both ends included. The file may lie outside the workspace."""
 
     path: Path
@@ -45,8 +46,7 @@ class CodeLocation:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeSymbol:
+class CodeSymbol(Struct, frozen=True, kw_only=True):
     """Definition of a function, class, variable or the like."""
 
     name: str
@@ -60,8 +60,7 @@ class CodeSymbol:
     """Number of symbols around it, in a list of a file's symbols."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """Function that calls another one, or is called by it, with the lines of the calls."""
 
     symbol: CodeSymbol
@@ -83,8 +82,7 @@ class CodeAction:
     """Action as its server gave it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True, kw_only=True):
     """Problems of one version of a document, by all that check it."""
 
     path: Path

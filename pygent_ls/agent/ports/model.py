@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args
+
+from msgspec import Struct
 
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.errors import ModelError
@@ -16,8 +18,7 @@ EFFORTS: tuple[Effort, ...] = get_args(Effort)
 """All efforts, lowest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDefinition:
+class ToolDefinition(Struct, frozen=True, kw_only=True):
     """Tool as it is described to the model; `schema` is the JSON Schema of its arguments object."""
 
     name: str
@@ -44,17 +45,18 @@ class ModelRequest:
     """Same for all requests of a session: providers route requests with one key to one prompt cache."""
     searches_web: bool = False
     """Whether the provider may search the web while it answers; only for models with `searches_web`."""
+    reuse: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+    """Memory for the adapter, the same object for all requests of a conversation: what its messages were converted
+    to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextChunk:
+class TextChunk(Struct, frozen=True, kw_only=True):
     """Piece of the answer's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingChunk:
+class ThinkingChunk(Struct, frozen=True, kw_only=True):
     """Piece of the model's thinking; the last piece of a thought has its `signature`, if any.
 
     A `redacted` thought is one chunk, without text. `provider_data` ends a thought; a chunk that has nothing else is a
@@ -67,8 +69,7 @@ class ThinkingChunk:
     provider_data: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallChunk:
+class ToolCallChunk(Struct, frozen=True, kw_only=True):
     """Piece of a tool call. `index` distinguishes calls; `arguments` are pieces of JSON text to be joined."""
 
     index: int
@@ -79,8 +80,7 @@ class ToolCallChunk:
     """Data for the provider; the last one of a call counts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchChunk:
+class SearchChunk(Struct, frozen=True, kw_only=True):
     """Web search that the provider runs while it answers: once when it begins, and once with its `result`, as the user
     is shown it. What the model reads of it goes back as `ThinkingChunk.provider_data`."""
 
@@ -91,23 +91,20 @@ class SearchChunk:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageChunk:
+class UsageChunk(Struct, frozen=True, kw_only=True):
     """Usage of the call; the last one counts."""
 
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishChunk:
+class FinishChunk(Struct, frozen=True, kw_only=True):
     """End of a complete answer. `reason` is why the model stopped, in the provider's own word; empty if the provider
     gives none."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeChunk:
+class NoticeChunk(Struct, frozen=True, kw_only=True):
     """Notice about the call for the user; not part of the answer."""
 
     content: str
@@ -158,8 +155,7 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
 back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True, kw_only=True):
     """Properties of a model that are known without calling it."""
 
     context_limit: int | None = None
@@ -179,8 +175,7 @@ class ModelFacts:
     """Name shared by models that read each other's `provider_data`; empty for models that send none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """Complete answer without tools."""
 
     text: str

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOnly:
+
+class ReadOnly(Struct, frozen=True, kw_only=True):
     """Restrictions of a program that only reads: what it sees besides the workspace."""
 
     scratch: Path
@@ -20,8 +20,7 @@ class ReadOnly:
     """Paths that it reads; nothing else in /tmp is visible."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSpec:
+class ProcessSpec(Struct, frozen=True, kw_only=True):
     """Program to run in its own process group."""
 
     argv: tuple[str, ...]
@@ -47,8 +46,7 @@ class ProcessSpec:
     """Whether `on_output` gets standard output alone, and standard error is kept for the result."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessResult:
+class ProcessResult(Struct, frozen=True, kw_only=True):
     """Result of a program that has ended, or was ended. `exit_code` is negative for a signal, as in subprocess."""
 
     exit_code: int
@@ -60,8 +58,7 @@ class ProcessResult:
     duration_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxState:
+class SandboxState(Struct, frozen=True, kw_only=True):
     """Whether commands run in the sandbox: `off` by the settings, `missing` if the machine has none, `failed` if it
     cannot be set up."""
 
@@ -95,8 +92,7 @@ class OutputMask(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundState:
+class BackgroundState(Struct, frozen=True, kw_only=True):
     """State of a background command, with its output since the last read."""
 
     output: str
@@ -109,8 +105,7 @@ class BackgroundState:
     """None while it runs; negative for a signal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundJob:
+class BackgroundJob(Struct, frozen=True, kw_only=True):
     """Work of the daemon itself that runs like a background command: a subagent."""
 
     title: str
@@ -118,16 +113,14 @@ class BackgroundJob:
     """Does the work, and passes its output to the argument. Cancelling it ends the work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobEnd:
+class JobEnd(Struct, frozen=True, kw_only=True):
     """Result of a job that was not cancelled."""
 
     report: str
     has_failed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundCommand:
+class BackgroundCommand(Struct, frozen=True, kw_only=True):
     """Background command as a list shows it."""
 
     name: str
@@ -227,8 +220,7 @@ class Background(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(Struct, frozen=True, kw_only=True):
     """Git repository with a work tree. Links are resolved except those above `top`."""
 
     top: Path

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerChoice:
+
+class AnswerChoice(Struct, frozen=True, kw_only=True):
     """Answer that the user may choose; titles are single lines, and unique within a question."""
 
     title: str
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """Question to the user. Without choices it can only be answered in their own words."""
 
     question_id: str
@@ -44,8 +43,7 @@ class Question:
         return self.from_model or self.secret or self.is_open
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAnswered:
+class QuestionAnswered(Struct, frozen=True, kw_only=True):
     """The user's answer: a choice, text, or both; at least one of them is not empty."""
 
     choice: str = ""
@@ -53,13 +51,11 @@ class QuestionAnswered:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionNotAnswered:
+class QuestionNotAnswered(Struct, frozen=True):
     """The user closed the question, or gave an invalid answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class CannotAsk:
+class CannotAsk(Struct, frozen=True):
     """The question could not be shown; `reason` tells the model why, and what would work."""
 
     reason: str
@@ -83,8 +79,7 @@ class Questioner(Protocol):
 NOBODY = "Nobody is available to answer. Decide yourself, and state your assumption in your answer."
 
 
-@dataclass(frozen=True, slots=True)
-class NobodyToAsk:
+class NobodyToAsk(Struct, frozen=True):
     """Questioner for runs without a user."""
 
     reason: str = NOBODY

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from pygent_ls.agent.messages import ImageBlock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """Resource that a server lists."""
 
     server: str
@@ -25,8 +25,7 @@ class Resource:
         return f"{self.server}:{self.uri}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceContent:
+class ResourceContent(Struct, frozen=True, kw_only=True):
     """Content of a resource as the model reads it."""
 
     text: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.editor_state import LineRange
 
@@ -13,8 +14,7 @@ Priority = Literal[0, 1, 2, 3]
 """0: fix before anything else; 1: fix next; 2: fix at some time; 3: nice to have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewFinding:
+class ReviewFinding(Struct, frozen=True, kw_only=True):
     """One problem that a code review found."""
 
     id: str

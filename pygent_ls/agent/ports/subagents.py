@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.errors import ToolError
@@ -23,8 +24,7 @@ MAX_AT_ONCE = 4
 """Maximum number of subagents of one turn that work at the same time: what a provider's rate limit usually allows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubagentTask:
+class SubagentTask(Struct, frozen=True, kw_only=True):
     """Task for a subagent."""
 
     description: str
@@ -51,8 +51,7 @@ _ENDS: Mapping[StopReason, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubagentReport:
+class SubagentReport(Struct, frozen=True, kw_only=True):
     """Result of a subagent."""
 
     agent: str
@@ -94,8 +93,7 @@ async def no_subagents_for(_tool_id: str, task: SubagentTask) -> SubagentReport:
     return await no_subagents(task)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkLocks:
+class WorkLocks(Struct, frozen=True, kw_only=True):
     """Locks that all turns and subagents of a session share: subagents in the background outlive their turn."""
 
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -104,8 +102,7 @@ class WorkLocks:
     """Lock held while files are changed, or a program runs that may change them: it separates what each has changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnShare:
+class TurnShare(Struct, frozen=True, kw_only=True):
     """State that a turn shares with all its subagents."""
 
     locks: WorkLocks = field(default_factory=WorkLocks)

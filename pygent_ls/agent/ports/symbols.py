@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.syntax.symbols import Reference, Symbol
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFiles:
+class SourceFiles(Struct, frozen=True, kw_only=True):
     """Files to look at, without those that the user excluded: ignored files, and those of read rules."""
 
     paths: Sequence[str]
@@ -22,24 +22,21 @@ class SourceFiles:
     """Whether these are all files of the workspace that may be read; what is remembered of others is then forgotten."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileSymbols:
+class FileSymbols(Struct, frozen=True, kw_only=True):
     """Symbols of one file."""
 
     path: Path
     symbols: Sequence[Symbol]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileReferences:
+class FileReferences(Struct, frozen=True, kw_only=True):
     """Places in one file that name something."""
 
     path: Path
     references: Sequence[Reference]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolFocus:
+class SymbolFocus(Struct, frozen=True, kw_only=True):
     """What a ranking is about."""
 
     paths: Sequence[str] = ()
@@ -47,16 +44,14 @@ class SymbolFocus:
     names: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedSymbol:
+class RankedSymbol(Struct, frozen=True, kw_only=True):
     """Definition in a ranking."""
 
     path: Path
     symbol: Symbol
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolRanking:
+class SymbolRanking(Struct, frozen=True, kw_only=True):
     """Definitions, the most important first."""
 
     ranked: Sequence[RankedSymbol]

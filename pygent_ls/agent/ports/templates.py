@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.workspace import TextEncoding
 
@@ -15,8 +16,7 @@ TemplateKind = Literal["template", "component"]
 QuestionType = Literal["str", "int", "float", "bool", "json", "yaml", "path"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TemplateQuestion:
+class TemplateQuestion(Struct, frozen=True, kw_only=True):
     """Question that a template asks."""
 
     name: str
@@ -36,8 +36,7 @@ class TemplateQuestion:
     """Expression; the question is asked only if it is true."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class Template(Struct, frozen=True, kw_only=True):
     """One template or component, as it describes itself."""
 
     name: str
@@ -54,8 +53,7 @@ class Template:
     """Why it cannot be used; empty if it can."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedFile:
+class RenderedFile(Struct, frozen=True, kw_only=True):
     """Text file that a template renders."""
 
     path: str
@@ -65,8 +63,7 @@ class RenderedFile:
     is_executable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class Rendered(Struct, frozen=True, kw_only=True):
     """Result of rendering a template with its answers; nothing of it is in the workspace yet."""
 
     files: tuple[RenderedFile, ...]

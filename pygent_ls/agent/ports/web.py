@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 UrlVerdict = Literal["anywhere", "allowed", "ask", "denied"]
 """Verdict on an address. `anywhere`: a rule of the settings names the host, whatever it resolves to; `allowed`: a rule
 from a prompt, or the mode, allows it, which does not cover private addresses."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebResponse:
+class WebResponse(Struct, frozen=True, kw_only=True):
     """One response of a server; a redirect is not followed."""
 
     status: int
@@ -27,8 +27,7 @@ class WebResponse:
     """Whether the body was longer than what is read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebText:
+class WebText(Struct, frozen=True, kw_only=True):
     """Text of a response."""
 
     text: str
@@ -63,8 +62,7 @@ class Web(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True, kw_only=True):
     """One result of a web search."""
 
     title: str

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 Stamp = str
 """Identifies the state of a file: the buffer's version and digest, or the disk's inode, size and modification time.
@@ -13,9 +16,11 @@ Opaque; equal stamps mean unchanged."""
 
 MISSING: Stamp = "missing"
 
+MISSING_TARGET: Stamp = "a link to a missing file"
+"""Stamp of such a link in `Workspace.stamps`."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextEncoding:
+
+class TextEncoding(Struct, frozen=True, kw_only=True):
     """How a document's text is encoded as bytes."""
 
     name: str = "utf-8"
@@ -27,8 +32,7 @@ class TextEncoding:
         return self.bom + text.encode(self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """Text file as the user sees it: the open buffer if there is one, else the disk.
 
     `text` keeps its own line endings; nothing is translated.
@@ -45,8 +49,7 @@ class Document:
     encoding: TextEncoding = field(default_factory=TextEncoding)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartWanted:
+class PartWanted(Struct, frozen=True, kw_only=True):
     """Part of a large file to read: whole lines from `line` on, or one line from a character on."""
 
     line: int = 1
@@ -59,8 +62,7 @@ class PartWanted:
     line_cost: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LargeFilePart:
+class LargeFilePart(Struct, frozen=True, kw_only=True):
     """Part of a text file that is too large to be read whole. CRLF, LF and CR end a line."""
 
     path: Path
@@ -100,9 +102,9 @@ class WriteText:
     """Encoding to write with; None for the file's own, or plain UTF-8 for a new one."""
     mode: int | None = None
     """Permission bits for a new file, None for the usual ones."""
-    copied_from: Path | None = field(default=None, compare=False)
+    copied_from: Path | None = dataclasses.field(default=None, compare=False)
     """File that the text was copied from, changed or not; None if it is this file's own."""
-    diff: LineDiff | None = field(default=None, compare=False)
+    diff: LineDiff | None = dataclasses.field(default=None, compare=False)
     """Diff from `before` to `text`, under the file's shown name, if the tool has computed it already."""
 
     @property
@@ -111,24 +113,21 @@ class WriteText:
         return self.encoding or (self.before.encoding if self.before else TextEncoding())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyBytes:
+class CopyBytes(Struct, frozen=True, kw_only=True):
     """Byte-for-byte copy of a file that is not text; the destination must not exist."""
 
     source: Path
     destination: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveFile:
+class MoveFile(Struct, frozen=True, kw_only=True):
     """Rename of a file; the destination must not exist, missing folders are created."""
 
     source: Path
     destination: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteFile:
+class DeleteFile(Struct, frozen=True, kw_only=True):
     """Deletion of the file (or of the link itself). `before` is its text, None for a file that is not text."""
 
     path: Path
@@ -137,8 +136,7 @@ class DeleteFile:
     """Its former permission bits, in a plan that was carried out, if they are known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStatus:
+class FileStatus(Struct, frozen=True, kw_only=True):
     """State of a path on the disk; links are followed."""
 
     kind: Literal["file", "folder", "missing"]
@@ -149,8 +147,7 @@ class FileStatus:
 FileOperation = WriteText | CopyBytes | MoveFile | DeleteFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditPlan:
+class EditPlan(Struct, frozen=True, kw_only=True):
     """Everything that one tool call wants to change, made before the user is asked.
 
     It is applied as a whole or not at all.
@@ -169,8 +166,7 @@ class EditPlan:
 ChangeKind = Literal["create", "edit", "delete", "move"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(Struct, frozen=True, kw_only=True):
     """File that was changed, or would be; `patch` is a unified diff, empty for a file that is not text."""
 
     path: Path
@@ -245,7 +241,8 @@ class Workspace(Protocol):
         ...
 
     async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
-        """Return the stamp of each path, at the cost of one."""
+        """Return the stamp of each path, at the cost of one. That of a link to a missing file is `MISSING_TARGET`:
+        the file may be open in an editor."""
         ...
 
     async def tree_stamp(self, folder: Path) -> Stamp | None:
@@ -306,12 +303,11 @@ class Workspace(Protocol):
 
     async def changed_on_disk(self) -> Sequence[Path]:
         """Return the open documents without unsaved changes whose file was changed outside the editor; each is reported
-        once."""
+        once. Those that the editor would not load by itself are updated."""
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
+class Hunk(Struct, frozen=True, kw_only=True):
     """Whole lines, with their endings, in which two texts differ. Offsets count characters."""
 
     old_start: int
@@ -328,8 +324,7 @@ class Hunk:
         return self.new_start + len(self.new_text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanHunk(Hunk):
+class PlanHunk(Hunk, frozen=True, kw_only=True):
     """Lines that one operation of a plan changes together; a file that is created or deleted is one hunk. The new text
     is that after the whole plan."""
 
@@ -341,8 +336,7 @@ class PlanHunk(Hunk):
     path: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class Rejected(Struct, frozen=True, kw_only=True):
     """Hunk that the user rejected."""
 
     hunk: PlanHunk
@@ -350,8 +344,7 @@ class Rejected:
     """Why the hunk stays nevertheless; empty if it was reverted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(Struct, frozen=True, kw_only=True):
     """Outcome of applying a plan."""
 
     asked: EditPlan

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import IntEnum
 from fnmatch import translate
 from functools import cached_property, lru_cache
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.rules.rule import AnyCall, CommandPrefix, Domain, PathGlob, Pattern, Rule, WholeCommand
 from pygent_ls.shell.command_line import ShellLine, SimpleCommand

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from pygent_ls.agent.rules.matcher import Match
 from pygent_ls.agent.rules.rule import AnyCall, PathGlob, Rule
@@ -14,8 +15,7 @@ from pygent_ls.shell.words import ANY
 READING = "read_file"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """Deny and ask rules about `read_file`, the deny rules first."""
 
     rules: tuple[Rule, ...] = ()
@@ -60,8 +60,7 @@ def left_out(n_files: int) -> list[str]:
 # For commands
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRead:
+class FileRead(Struct, frozen=True, kw_only=True):
     """File that a command would read, or may read."""
 
     path: str

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from pygent_ls.agent.rules import globs
 from pygent_ls.errors import SettingError
@@ -22,12 +23,11 @@ from pygent_ls.shell.words import HOME
 
 RuleDecision = Literal["allow", "ask", "deny"]
 RuleOrigin = Literal[
-    "user", "workspace", "environment", "editor", "command_line", "session", "always_allow", "always_reject"
+    "admin", "user", "workspace", "environment", "editor", "command_line", "session", "always_allow", "always_reject"
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """Rule, its decision, and its origin. A rule with an invalid text matches nothing."""
 
     text: str
@@ -53,13 +53,11 @@ class Rule:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class AnyCall:
+class AnyCall(Struct, frozen=True):
     """Every call of the tool."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathGlob:
+class PathGlob(Struct, frozen=True):
     """Calls on paths that the glob matches."""
 
     glob: str
@@ -73,22 +71,19 @@ class PathGlob:
         return globs.compiled(self.glob).fullmatch(path) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class CommandPrefix:
+class CommandPrefix(Struct, frozen=True):
     """Commands that begin with these words."""
 
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WholeCommand:
+class WholeCommand(Struct, frozen=True):
     """Exactly this command line."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Struct, frozen=True):
     """Addresses of one host; `*.HOST` means the hosts below it."""
 
     host: str

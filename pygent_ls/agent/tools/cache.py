@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.workspace import Document, Stamp
 from pygent_ls.agent.rules.globs import compiled, literal_prefix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedResult:
+class CachedResult(Struct, frozen=True, kw_only=True):
     """Result of a call, with the stamps of everything that it read."""
 
     content: str
@@ -26,8 +26,7 @@ class CachedResult:
     """Documents that it showed the model; serving the result shows them again."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     tool_name: str
     result: CachedResult
     expires_at: float

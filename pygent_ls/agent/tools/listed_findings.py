@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.review_findings import ReviewFinding
 
 
-@dataclass(slots=True)
-class ListedFindings:
+class ListedFindings(Struct):
     """Findings that are only listed."""
 
     found: list[ReviewFinding] = field(default_factory=list[ReviewFinding])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pygent_ls.agent.events import PlanEntry
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(Struct):
     """Plan as the model wrote it last; a subagent has its own."""
 
     entries: tuple[PlanEntry, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +15,7 @@ _REFUSED_AT_TOP = frozenset({"$schema", "$id", "allOf", "anyOf", "oneOf", "not",
 """Keywords that providers refuse at the top of a tool's schema."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SchemaTool(Tool):
+class SchemaTool(Tool, frozen=True, kw_only=True):
     """Tool whose program validates the arguments itself. The braces in its `title` name only `{arguments}`, which
     stands for all of them as JSON."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.processes import Processes, ProcessResult, ProcessSpec
 from pygent_ls.agent.ports.workspace import (
@@ -163,10 +164,18 @@ class SecretMasks:
 
     async def learn_named(self, text: str, *, own: bool = True) -> None:
         """Learn the files of environment variables that a text names and, with `own`, those of the workspace."""
-        workspace = self._workspace if own else None
-        folders = (*workspace.folders, *workspace.more_folders) if workspace else ()
-        names = [str(folder / name) for folder in folders for name in ENV_FILES_OF_A_FOLDER]
+        names = await self._own_env_files() if own else []
         await self.learn_files([*names, *list(dict.fromkeys(mentioned(text)))[:MAX_MENTIONED]])
+
+    async def _own_env_files(self) -> list[str]:
+        """Return the files of environment variables in the workspace's folders. Looking for them takes a tenth of the
+        time of resolving all of their possible paths."""
+        if self._workspace is None:
+            return []
+        folders = (*self._workspace.folders, *self._workspace.more_folders)
+        paths = [folder / name for folder in folders for name in ENV_FILES_OF_A_FOLDER]
+        stamps = await self._workspace.stamps(paths)
+        return [str(path) for path, stamp in zip(paths, stamps, strict=True) if stamp != MISSING]
 
     async def learn_all(self) -> None:
         """Learn all files of environment variables in the workspace, since a program may print any of them."""

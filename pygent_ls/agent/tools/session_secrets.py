@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.edits.diffs import unified_diff

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -54,15 +55,13 @@ _IN_PLACE_BY_NAME = ("dependentSchemas", "dependencies")
 """Keywords that hold schemas for the same value as the schema that they are part of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Structured:
+class Structured(Struct, frozen=True, kw_only=True):
     """Answer of a turn: any JSON value, including null."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class OutputSchema:
+class OutputSchema(Struct, frozen=True):
     """Usable JSON Schema of any draft; everything that it refers to is inside it."""
 
     schema: Mapping[str, Any]
@@ -149,8 +148,7 @@ class OutputSchema:
 _AGAIN = f"Call {STRUCTURED_OUTPUT} again with the complete answer."
 
 
-@dataclass(frozen=True, kw_only=True)
-class StructuredTool(Tool):
+class StructuredTool(Tool, frozen=True, kw_only=True):
     """Tool that takes the answer: its arguments are checked against the schema, and none of them is a path."""
 
     wanted: OutputSchema

@@ -8,10 +8,13 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import excerpt, in_full, one_line, text_of
 from pygent_ls.agent.kinds import ToolCategory, ToolKind, ToolRisk
@@ -28,11 +31,10 @@ from pygent_ls.agent.rules.read_rules import READING, Reading
 from pygent_ls.agent.tools.plan import SetPlan, no_plan
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.secret_masks import SecretMasks
+from pygent_ls.agent.tools.signature import ToolSignature
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from pygent_ls.agent.ports.notes import Notes
     from pygent_ls.agent.ports.pictures import Pictures
     from pygent_ls.agent.ports.skills import Skills
@@ -183,8 +185,7 @@ MAX_PATHS = 500
 ToolFunction = Callable[..., Awaitable["str | EditPlan"]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True, dict=True):
     """Tool that a model can call. `run` takes the context and the validated arguments.
 
     A tool that changes files does not write: it returns an `EditPlan`, which is shown to the user, and applied once
@@ -224,40 +225,27 @@ class Tool:
     and raises nothing."""
 
     @cached_property
-    def arguments(self) -> type[BaseModel]:
-        """Arguments as a pydantic model, from the function's signature; made on first use."""
-        from pydantic import ConfigDict, create_model
-
-        hints = get_type_hints(self.run, include_extras=True)
-        fields: dict[str, Any] = {}
-        for parameter in list(inspect.signature(self.run).parameters.values())[1:]:
-            default: Any = ... if parameter.default is inspect.Parameter.empty else parameter.default
-            fields[parameter.name] = (hints[parameter.name], default)
-        return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+    def signature(self) -> ToolSignature:
+        """Arguments that the function takes."""
+        return ToolSignature(self.run)
 
     @cached_property
     def definition(self) -> ToolDefinition:
         """Definition that the model is given."""
-        schema = self.arguments.model_json_schema()
-        _without_titles(schema)
-        return ToolDefinition(name=self.name, description=self.description, schema=schema)
+        return ToolDefinition(name=self.name, description=self.description, schema=self.signature.schema)
 
     def validate(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments with their types. Raises `ToolError` that names each invalid field."""
-        from pydantic import ValidationError
-
-        try:
-            valid = self.arguments.model_validate(dict(given))
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_input=False)
-            problems = "; ".join(one_line(_problem(detail), MAX_PROBLEM_CHARS) for detail in details[:MAX_PROBLEMS])
-            problems += f"; and {len(details) - MAX_PROBLEMS} more" if len(details) > MAX_PROBLEMS else ""
+        valid, problems = self.signature.convert(given)
+        if problems:
+            told = "; ".join(one_line(each, MAX_PROBLEM_CHARS) for each in problems[:MAX_PROBLEMS])
+            told += f"; and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
             required = json.dumps(self.definition.schema.get("required", []))
-            known = json.dumps(list(self.arguments.model_fields))
+            known = json.dumps(self.signature.names)
             raise ToolError(
-                f"Invalid arguments for {self.name}: {problems}. Its arguments are {known}; required: {required}."
-            ) from None
-        return {name: getattr(valid, name) for name in self.arguments.model_fields}
+                f"Invalid arguments for {self.name}: {told}. Its arguments are {known}; required: {required}."
+            )
+        return valid
 
     def paths_in(self, given: Mapping[str, Any]) -> tuple[str, ...]:
         """Return every path that a call names, in its arguments or inside them; each once."""
@@ -293,26 +281,6 @@ def cd_prefix(given: Mapping[str, Any]) -> str:
     """Return the beginning of a command line that runs in the call's `cwd`; empty if it names none."""
     cwd = given.get("cwd")
     return f"cd {shlex.quote(cwd)} && " if isinstance(cwd, str) and cwd not in ("", ".") else ""
-
-
-def _problem(detail: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in detail["loc"]) or "arguments"
-    if detail["type"] == "missing":
-        return f"`{where}` is missing"
-    if detail["type"] == "extra_forbidden":
-        return f"`{where}` is not an argument"
-    return f"`{where}`: {detail['msg']}"
-
-
-def _without_titles(schema: dict[str, Any]) -> None:
-    """Remove pydantic's `title`s: tokens that tell the model nothing."""
-    schema.pop("title", None)
-    for key, value in schema.items():
-        if key == "properties":
-            for inner in value.values():
-                _without_titles(inner)
-        elif isinstance(value, dict):
-            _without_titles(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def tool(  # noqa: PLR0913 - a declaration, read like a table row

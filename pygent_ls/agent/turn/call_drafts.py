@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.events import ToolCallDelta
 from pygent_ls.agent.model.argument_stream import ArgumentStream
@@ -14,8 +15,7 @@ MIN_CHARS = 200
 and events of them would only cost time."""
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     item_id: str
     name: str = ""
     stream: ArgumentStream = field(default_factory=ArgumentStream)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import (
     AgentEvent,
@@ -18,8 +20,7 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.turn_spec import TurnLimits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnSpent:
+class TurnSpent(Struct, frozen=True, kw_only=True):
     """What a turn has used so far."""
 
     iterations: int
@@ -39,8 +40,7 @@ class TurnSpent:
         return f"{first} ({', '.join(each for each in parts.values() if each != first)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Stop(Struct, frozen=True, kw_only=True):
     """Limit that was reached."""
 
     reason: StopReason
@@ -91,6 +91,24 @@ class Allowance:
             return _stop("budget_limit", spent, BudgetLimitReached(limit=bounds.max_budget_usd, value=usage.cost_usd))
         return None
 
+    def is_final(self, stop: Stop) -> bool:
+        """Whether the limit is the administrator's, so that the user cannot let the turn continue."""
+        bounds, most = self._bounds, self._each.ceilings
+        if most is None:
+            return False
+        match stop.reason:
+            case "max_iterations":
+                return most.max_iterations != 0 and bounds.max_iterations >= most.max_iterations
+            case "time_limit":
+                return most.max_seconds != 0 and bounds.max_seconds >= most.max_seconds
+            case "token_limit":
+                return most.max_tokens != 0 and bounds.max_tokens >= most.max_tokens
+            case "budget_limit":
+                reached = any(isinstance(event, BudgetLimitReached) for event in stop.events)
+                return most.max_budget_usd != 0 and (not reached or bounds.max_budget_usd >= most.max_budget_usd)
+            case "end_turn" | "max_output_tokens" | "refusal" | "loop_detected" | "cancelled" | "interrupted" | "error":
+                return False  # these stop reasons are not limits
+
     def price_unknown(self, model: str) -> Stop:
         """Return the stop for a limit in dollars that cannot be enforced."""
         problem = (
@@ -101,7 +119,8 @@ class Allowance:
         return Stop(reason="budget_limit", events=(notice,), question=f"{problem}. Continue without it?")
 
     def grant(self, stop: Stop, spent: TurnSpent) -> None:
-        """Let the turn continue: by the same amount again from here, or without a limit that cannot be enforced."""
+        """Let the turn continue: by the same amount again from here, or without a limit that cannot be enforced, but
+        not beyond the administrator's limits."""
         bounds, each = self._bounds, self._each
         match stop.reason:
             case "max_iterations":
@@ -116,6 +135,7 @@ class Allowance:
                 self._bounds = replace(bounds, max_budget_usd=cost + each.max_budget_usd if reached else 0.0)
             case "end_turn" | "max_output_tokens" | "refusal" | "loop_detected" | "cancelled" | "interrupted" | "error":
                 pass  # these stop reasons are not limits
+        self._bounds = self._bounds.within(each.ceilings)
 
 
 def _stop(reason: StopReason, spent: TurnSpent, event: AgentEvent) -> Stop:

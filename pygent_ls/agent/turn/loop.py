@@ -6,7 +6,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import (
     AgentEvent,
@@ -34,7 +36,6 @@ from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.telemetry import TurnSpan, observed
 from pygent_ls.agent.tools.arguments import readers_of
 from pygent_ls.agent.tools.structured_output import STRUCTURED_OUTPUT
-from pygent_ls.agent.turn.external.turn import ExternalTurn
 from pygent_ls.agent.turn.model_calls import ModelCalls
 from pygent_ls.agent.turn.pauses import Pauses
 from pygent_ls.agent.turn.state import Delegate, DelegateTo, Steering, TurnResult, TurnState
@@ -319,6 +320,8 @@ class Turn:
         if self._state.structured.schema is not None:
             problem = f"{model.name} is an agent of another program, and cannot answer with a value of a schema."
             raise await self._model_calls.failed(ModelError(problem, type="invalid_request", provider=model.name))
+        from pygent_ls.agent.turn.external.turn import ExternalTurn  # few turns are another program's
+
         turn = ExternalTurn(state=self._state, pauses=self._pauses, model=model, clock=self.clock)
         try:
             return await turn.run()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.images import has_picture, without_pictures
 from pygent_ls.agent.events import LlmError, Notice

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import Notice
 from pygent_ls.agent.kinds import StopReason
@@ -93,6 +95,9 @@ class Pauses:
         for event in stop.events:
             await state.emit(event)
         if state.spec.parent_tool_id is not None:
+            return False
+        if self.allowance.is_final(stop):
+            await state.emit(Notice(content="This limit is the administrator's, so the turn ends.", level="warning"))
             return False
         self._n_questions += 1
         question = Question(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.events import AgentEvent, ToolCall, ToolResult
@@ -16,8 +17,7 @@ WEB_SEARCH = "web_search"
 NOT_FINISHED = "The answer ended before the provider reported what it found."
 
 
-@dataclass(kw_only=True)
-class ProviderSearches:
+class ProviderSearches(Struct, kw_only=True):
     """Searches of one turn. Each that is shown has exactly one result in the end. One that an answer leaves open is
     ended by the next answer, or at the end of the turn."""
 

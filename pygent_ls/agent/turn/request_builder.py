@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.compaction.compactor import Compactor, Trigger
 from pygent_ls.agent.compaction.forgotten_reads import forget_left_out
@@ -210,6 +212,7 @@ class RequestBuilder:
             effort=self.settings.effort,
             cache_key=context.memory.session_id,
             searches_web=searches,
+            reuse=memory.reuse,
         )
 
     def _lets_search(self, model: Model) -> bool:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import AgentEvent, EventSink, PromptAttachment, Stamped
 from pygent_ls.agent.kinds import StopReason
@@ -20,8 +24,7 @@ from pygent_ls.agent.turn_spec import TurnSpec
 from pygent_ls.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnResult:
+class TurnResult(Struct, frozen=True, kw_only=True):
     """Result of a turn; `text` is the last answer's."""
 
     stop_reason: StopReason
@@ -36,8 +39,7 @@ class TurnResult:
     """Answer, if the turn had a schema and ended with `end_turn`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steering:
+class Steering(Struct, frozen=True, kw_only=True):
     """User message to a running turn."""
 
     shown: str
@@ -165,11 +167,15 @@ class TurnState:
 
     def taken_ids(self) -> set[str]:
         """Return the ids of all tool calls of the history, and of the subagents."""
-        return {call.id for message in self.history for call in message.tool_calls} | self.context.share.tool_ids
+        return self._earlier_ids | self.context.share.tool_ids
+
+    @cached_property
+    def _earlier_ids(self) -> set[str]:
+        """Ids of the calls that the history had when they were first asked for; `keep` notes those of later ones."""
+        return {call.id for message in self.history for call in message.tool_calls}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delegate:
+class Delegate(Struct, frozen=True, kw_only=True):
     """Subagent that has not begun yet."""
 
     spec: TurnSpec

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.calls.call_record import CallRecord
 from pygent_ls.agent.messages import ToolUseBlock
@@ -45,8 +46,7 @@ NOT_FOR_SUBAGENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRequest:
+class AnswerRequest(Struct, frozen=True, kw_only=True):
     """Parts of a request that say how to answer."""
 
     system: str
@@ -58,8 +58,7 @@ def _joined(system: str, more: str) -> str:
     return "\n\n".join(filter(None, (system.rstrip(), more)))
 
 
-@dataclass(kw_only=True)
-class StructuredAnswer:
+class StructuredAnswer(Struct, kw_only=True):
     """Requirements on the answer of one turn, and the answer once it is given. Without a schema any answer is valid."""
 
     schema: OutputSchema | None = None

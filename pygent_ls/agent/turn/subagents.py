@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.ports.processes import BackgroundJob, JobEnd

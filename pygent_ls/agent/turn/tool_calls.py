@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.calls.batches import run_batches
 from pygent_ls.agent.calls.call_hooks import user_feedback
@@ -29,8 +31,7 @@ NOT_BEGUN_RESULT = "Cancelled: stopped before it began; nothing changed."
 LIMIT_RESULT = "Not run: the turn reached its limit before this call."
 
 
-@dataclass(kw_only=True)
-class ToolCalls:
+class ToolCalls(Struct, kw_only=True):
     """Tool calls of one turn. Whatever happens, each call has exactly one result in the history afterwards."""
 
     state: TurnState

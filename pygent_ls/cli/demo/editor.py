@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
+
+from msgspec import Struct
 
 from pygent_ls.cli.demo.daemon import DemoDaemon, DemoError, Message
 
@@ -23,8 +24,7 @@ CAPABILITIES: Mapping[str, Any] = {
 """Capabilities of most editors, without any extension of ours."""
 
 
-@dataclass(slots=True)
-class DemoDocument:
+class DemoDocument(Struct):
     """Open document; `text` may be newer than the file."""
 
     path: Path

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TextIO
+
+from msgspec import Struct, field
 
 from pygent_ls.cli.demo.editor import DemoDocument
 
@@ -21,8 +22,7 @@ PREFERRED = "Allow once"
 """Answer if the user cannot be asked, and answer of Enter alone."""
 
 
-@dataclass(kw_only=True)
-class Screen:
+class Screen(Struct, kw_only=True):
     """`User` of the demo's editor, shown on `out`."""
 
     out: TextIO

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pygent_ls.cli.doctor.model import ModelSurvey
 from pygent_ls.errors import ModelError, SettingError

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.config.layers import Loaded
 from pygent_ls.config.settings import Settings
@@ -35,8 +37,7 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
 """Files below the home folder in which the provider's own library may find the value of a missing variable."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundModel:
+class FoundModel(Struct, frozen=True, kw_only=True):
     """Facts about a model that are known without calling it."""
 
     adapter: str
@@ -52,8 +53,7 @@ class FoundModel:
     """Reason why it is unknown whether it can be called."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSurvey:
+class ModelSurvey(Struct, frozen=True):
     """Model of a turn, and the settings to create it with."""
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pygent_ls.cli.doctor.model import ModelSurvey
 from pygent_ls.errors import ModelError, SettingError
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.messages import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallResult:
+class CallResult(Struct, frozen=True, kw_only=True):
     """Result of a call."""
 
     said: str

@@ -9,9 +9,11 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.cli.doctor.completion import completion_rows
 from pygent_ls.cli.doctor.language_servers import language_servers
@@ -32,8 +34,7 @@ PROGRAM_TIMEOUT_S = 5.0
 """Maximum time for a program to print its version, in case it hangs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surveyed:
+class Surveyed(Struct, frozen=True, kw_only=True):
     """Inputs of the report."""
 
     loaded: Loaded
@@ -66,7 +67,7 @@ ONLY_OFFLINE = (
 def doctor(surveyed: Surveyed) -> tuple[str, int]:
     """Return the report, and 1 if a turn cannot run or a setting is wrongly ignored, else 0.
 
-    Requests of an untrusted workspace are reported but are not failures.
+    Requests of an untrusted workspace, and settings that the administrator locks, are reported but are not failures.
     """
     survey = ModelSurvey(
         name=surveyed.model,
@@ -80,7 +81,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     model = survey.find()
     call = call_model(survey) if surveyed.calls and not model.problem else None
     rg = surveyed.find("rg")
-    obstacles = [model.problem] if model.problem else []
+    obstacles = list(dict.fromkeys(filter(None, (surveyed.loaded.admin.problem, model.problem))))
     if call is not None and call.has_failed:
         obstacles.append(f"The call {call.said}")
     doubts = [f"{model.unknown} Run `pygent-ls doctor --call` to try it."] if model.unknown and call is None else []
@@ -88,7 +89,8 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         obstacles.append(
             "rg (ripgrep) was not found. Reinstall pygent-ls, or install ripgrep with your system's package manager."
         )
-    wrong = [problem for problem in surveyed.loaded.problems if problem.kind != "needs_trust"]
+    wrong = [problem for problem in surveyed.loaded.problems if problem.kind not in ("needs_trust", "locked")]
+    locked = [problem for problem in surveyed.loaded.problems if problem.kind == "locked"]
     untrusted = [problem for problem in surveyed.loaded.problems if problem.kind == "needs_trust"]
     sections = [
         _section("Versions", _versions()),
@@ -102,6 +104,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         _section("Telemetry", [("OpenTelemetry", _telemetry(surveyed.environment))]),
         _section("Settings", _settings(surveyed.loaded)),
         _list("Ignored settings", [problem.text for problem in wrong]),
+        _list("Ignored because of the administrator's settings", [problem.text for problem in locked]),
         _list(
             "Ignored until you trust the workspace (editors ask; or run `pygent-ls trust`)",
             [problem.text for problem in untrusted],
@@ -183,6 +186,7 @@ def _program(path: str | None) -> str:
 def _places(surveyed: Surveyed) -> list[tuple[str, str]]:
     return [
         ("settings", _place(surveyed.user_file)),
+        *([("admin", surveyed.loaded.admin.file)] if surveyed.loaded.admin.file else []),
         ("state", _place(surveyed.state_folder)),
         ("log", _place(surveyed.log_file)),
     ]
@@ -205,7 +209,9 @@ def _telemetry(environment: Mapping[str, str]) -> str:
 
 def _settings(loaded: Loaded) -> Iterable[Sequence[str]]:
     for key in NAMES:
-        yield key, shown(key, value_of(loaded.settings, key)), loaded.origins[key]
+        locked = key in loaded.admin.locked or bool(loaded.admin.entries(key)) or loaded.admin.is_exclusive(key)
+        said = " (locked)" if locked else " (limit)" if key in loaded.ceilings else ""
+        yield key, shown(key, value_of(loaded.settings, key)), f"{loaded.origins[key]}{said}"
 
 
 def _section(title: str, rows: Iterable[Sequence[str]]) -> str:

@@ -6,8 +6,9 @@ Imports nothing of the SDK, so that `initialize` is answered before it is loaded
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls import __version__
 
@@ -23,8 +24,7 @@ KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENR
 """Variables that are offered to clients; those of all other providers work too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AcpFeatures:
+class AcpFeatures(Struct, frozen=True, kw_only=True):
     """What the client can do."""
 
     reads_files: bool = False

@@ -21,7 +21,7 @@ MAX_SHOWN_CHARS = 20_000
 
 _HUNK = re.compile(r"^@@ [^\n]*\n", re.M)
 
-_LINES = re.compile(r"L(\d+)(?:[-:]L?(\d+))?")
+_LINES = re.compile(r"L(\d{1,9})(?:[-:]L?(\d{1,9}))?")
 """Fragment of a link to lines of a file, as Zed writes it: `#L10:20`."""
 
 
@@ -58,7 +58,7 @@ def _linked(uri: str) -> PromptPart:
         link = urlsplit(uri)
     except ValueError:
         return uri
-    path = Path(unquote(link.path))
+    path = Path(unquote(link.path, errors="surrogateescape"))
     if link.scheme not in ("file", "") or not path.is_absolute():
         return uri
     found = _LINES.fullmatch(link.fragment)

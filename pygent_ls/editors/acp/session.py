@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.ports.model import EFFORTS
 from pygent_ls.agent.ports.processes import Processes
@@ -77,8 +79,7 @@ class SessionClient(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ClientPaths:
+class ClientPaths(Struct, frozen=True):
     """Paths as the client spells them: its folders may be links, and its buffers have the names below these."""
 
     folders: Sequence[Path]
@@ -93,8 +94,7 @@ class ClientPaths:
         return str(path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFiles:
+class SessionFiles(Struct, frozen=True, kw_only=True):
     """Files as the client has them; the implementation of `ClientFiles`."""
 
     client: SessionClient
@@ -269,7 +269,7 @@ class AcpSession:
     def _set_effort(self, value: str) -> None:
         if value != AUTOMATIC and value not in EFFORTS:
             raise SessionError(f"effort: {value!r} is not one of {', '.join((AUTOMATIC, *EFFORTS))}.", kind="no_value")
-        self.session.choices.effort = next((each for each in EFFORTS if each == value), None)
+        self.session.choices.set_effort(next((each for each in EFFORTS if each == value), None))
         self.session.changed("configured")
 
     # Turns

@@ -8,8 +8,9 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.edits.commit import to_its_end
 from pygent_ls.agent.ports.processes import (
@@ -28,8 +29,7 @@ Ask = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 """Sends the client a request of this session; None if it refuses."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalProcesses:
+class TerminalProcesses(Struct, frozen=True, kw_only=True):
     """Implementation of `Processes` that runs commands which the user allowed in terminals of the client. Programs in
     our sandbox, and all that no tool call runs, stay ours."""
 

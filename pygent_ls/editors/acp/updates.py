@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Usage
@@ -23,8 +24,7 @@ Spell = Callable[[Path], str]
 SendUpdate = Callable[[Update], None]
 
 
-@dataclass(kw_only=True)
-class TurnUpdates:
+class TurnUpdates(Struct, kw_only=True):
     """Implementation of `Subscriber` that sends the events of one turn as updates.
 
     Text of subagents is not part of the conversation and is left out; their tool calls are shown.

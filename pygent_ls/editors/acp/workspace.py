@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.ports.workspace import (
+    MISSING,
     Applied,
     CopyBytes,
     DeleteFile,
@@ -99,7 +100,9 @@ class AcpWorkspace(DiskWorkspace):
 
     async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
         """Implement `Workspace`."""
-        return await asyncio.gather(*map(self.stamp, paths))
+        held = await asyncio.gather(*map(self.stamp, paths))
+        on_disk = await super().stamps(paths)
+        return [disk if stamp == MISSING else stamp for stamp, disk in zip(held, on_disk, strict=True)]
 
     async def apply(self, plan: EditPlan) -> Applied:
         """Implement `Workspace`. If an operation fails, the earlier ones are undone."""

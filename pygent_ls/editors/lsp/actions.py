@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pygent_ls.editors.lsp.protocol.shapes import PositionOut, RangeOut
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
 ActionKind = Literal["quickfix", "refactor"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActionTarget:
+class ActionTarget(Struct, frozen=True, kw_only=True):
     """What a command applies to. Lines count from 0, and the last line is included."""
 
     uri: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+from msgspec import Struct
 
 from pygent_ls.editors.lsp.rpc.diagnostic_quirks import json_object
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientFeatures:
+class ClientFeatures(Struct, frozen=True, kw_only=True):
     """The client's capabilities that the daemon uses."""
 
     name: str = ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.published_diagnostics import PublishedDiagnostics
@@ -14,8 +15,7 @@ from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """What the handlers need of the client."""
 
     endpoint: RpcEndpoint

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.editor_state import EditorStateIn
 from pygent_ls.editors.lsp.capabilities import ClientFeatures

@@ -132,8 +132,9 @@ In the text of a prompt, `@path`, `@path#L10-L20`, `@"a path with spaces"`, `@di
 `@diff` (uncommitted changes) become content blocks. An `@` word that is not the name of a file remains text.
 
 Errors: -32700 and -32600 for broken messages, -32002 before `initialize`, -32601 for unknown methods, -32602 for wrong
-parameters and for parameters nested deeper than 100 (an unknown session has `data.kind = "unknown_session"`), -32800
-for a cancelled request. The `data` of a cancelled turn is its complete result.
+parameters and for parameters nested deeper than 100 (an unknown session has `data.kind = "unknown_session"`, and what
+the administrator's settings do not allow `data.kind = "locked_by_admin"`), -32800 for a cancelled request. The `data`
+of a cancelled turn is its complete result.
 
 `protocol.schema.json` contains all types of a client: `initialize` has the capabilities of both sides, `requests`
 (with the `data` of a cancelled request, and the `items` of `pygent/session/attach`), `clientRequests`,

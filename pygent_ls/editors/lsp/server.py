@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 
 SERVER_NAME = "pygent-ls"
 
+LOADING_AFTER_S = 0.03
+"""Time from `initialized` to the import of what a turn needs. A request that comes at once is answered before."""
+
 MAX_FILES_CHANGED = 500
 """Maximum number of changed files handled one by one; more count as a change of all files, because each is searched for
 in all caches."""
@@ -57,6 +60,7 @@ class PygentServer:
         self._blueprint: Blueprint | None = None
         self._connection: Connection | None = None
         self._is_back = False
+        self._is_initialized = False
         self.endpoint.write = writer.write
         self.endpoint.mend = lambda method, params: mended(method, params, self.buffers.version_of)
         self.endpoint.on_undecodable = self._undecodable
@@ -77,6 +81,8 @@ class PygentServer:
                 uris=self.uris,
                 blueprint=self._blueprint,
             )
+            if self._is_initialized:
+                self._begin(self._connection)
         return self._connection
 
     async def close(self) -> None:
@@ -145,7 +151,7 @@ class PygentServer:
         }
 
     def initialized(self) -> None:
-        """Report problems of the settings, and load slow imports."""
+        """Handle `initialized`: report problems of the settings, and load slow imports."""
         if self._is_back:
             self.connection.configuration.start()
             self.connection.completion_registration.start()
@@ -154,17 +160,24 @@ class PygentServer:
             self.endpoint.expect_back()
             self.connection.extensions.start_again(self._features.tools, self._features.hooks)
             return
+        was_built = self._connection is not None  # for a request that came before
+        self._is_initialized = True
+        connection = self.connection  # begins when it is built, if need be later: no file may be left to open
+        if was_built:
+            self._begin(connection)
+
+    def _begin(self, connection: Connection) -> None:
         assert self._blueprint is not None
         log.info("the client %s starts with the model %s", self._client, self._blueprint.model)
         for problem in self._blueprint.problems:
             self.endpoint.show_message(f"pygent-ls: {problem}", lsp.MessageType.WARNING)
-        self.connection.configuration.start()
-        self.connection.extensions.start(self._features.tools, self._features.hooks)
-        self.connection.completion_registration.start()
-        self.connection.previews()  # reports it if the editor has no preview
-        self.connection.take_up_review()
-        self.connection.core.start_loading()
-        self.connection.offers.start()
+        connection.configuration.start()
+        connection.extensions.start(self._features.tools, self._features.hooks)
+        connection.completion_registration.start()
+        connection.previews()  # reports it if the editor has no preview
+        connection.take_up_review()
+        connection.core.start_loading(LOADING_AFTER_S)
+        connection.offers.start()
 
     def change_folders(self, event: lsp.WorkspaceFoldersChangeEvent) -> None:
         """Handle `workspace/didChangeWorkspaceFolders`."""
@@ -309,10 +322,10 @@ def _register_documents(server: PygentServer) -> None:
 def _register_code(server: PygentServer) -> None:
     request = server.endpoint.on_request
 
-    def code_actions(params: lsp.CodeActionParams) -> list[CodeActionOut]:
+    def code_actions(params: lsp.CodeActionParams) -> Coroutine[Any, Any, list[CodeActionOut]]:
         return server.connection.commands.code_actions(params)
 
-    def code_lenses(params: lsp.CodeLensParams) -> list[CodeLensOut]:
+    def code_lenses(params: lsp.CodeLensParams) -> Coroutine[Any, Any, list[CodeLensOut]]:
         return server.connection.commands.code_lenses(params)
 
     def complete(params: lsp.InlineCompletionParams) -> Coroutine[Any, Any, InlineCompletionListOut]:

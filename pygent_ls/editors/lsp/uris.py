@@ -9,15 +9,20 @@ from urllib.parse import unquote, urlsplit
 MAX_FOLDERS = 500
 """Maximum number of workspace folders: each path is compared with all of them."""
 
+MAX_PATH_BYTES = 4_096
+"""Maximum length of a path (PATH_MAX on Linux). Resolving a longer one takes the square of its length."""
+
 
 def path_of(uri: str, *, follow: bool = True) -> Path | None:
     """Return the absolute path with links resolved (the last component too, unless `follow` is False), or None if the
     URI is not a file."""
     try:
         parts = urlsplit(uri)
-        if parts.scheme != "file" or not parts.path:
+        if parts.scheme != "file" or not parts.path.startswith("/"):
             return None
-        path = unquote(parts.path)
+        path = unquote(parts.path, errors="surrogateescape")
+        if len(os.fsencode(path)) > MAX_PATH_BYTES:
+            return None
         if follow:
             return Path(os.path.realpath(path))
         folder, name = os.path.split(os.path.normpath(path))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.events import PermissionDenied, ToolCall
@@ -34,8 +35,7 @@ MAX_PATCH_CHARS = 4_000
 """Maximum length of the diffs in one question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(Struct, frozen=True, kw_only=True):
     """Question for the user: a form with one field, `answer`."""
 
     message: str
@@ -51,8 +51,7 @@ class Form:
         return {"type": "object", "properties": {"answer": field_schema}, "required": ["answer"]}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenForm:
+class OpenForm(Struct, frozen=True, eq=False):
     """A form that waits for its answer: text, or None if the user gave none."""
 
     form: Form
@@ -124,8 +123,7 @@ class AgentCall:
         await asyncio.wait([self.ended])
 
 
-@dataclass(frozen=True, slots=True)
-class AgentCalls:
+class AgentCalls(Struct, frozen=True):
     """The calls that run, by their sessions; the approver and questioner of all."""
 
     running: dict[str, AgentCall] = field(default_factory=dict[str, AgentCall])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
 
 from pygent_ls import __version__
 from pygent_ls.agent.display_text import on_one_line

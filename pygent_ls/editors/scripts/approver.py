@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
@@ -17,8 +18,7 @@ ASK_USER = "ask_user"
 """The tool with which the model asks the user; a test compares the name."""
 
 
-@dataclass(kw_only=True)
-class LineApprover:
+class LineApprover(Struct, kw_only=True):
     """Asks with `can_use_tool`. An invalid answer, an error or the end of input is a `reject_once`, and leaves a
     question of the model unanswered."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar, cast
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from pygent_ls.agent.context.attachments import PromptPart
@@ -34,15 +34,13 @@ class BadLineError(PygentError):
         """Id of the daemon's request that the line answers; empty for any other line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """A prompt for a turn."""
 
     parts: tuple[PromptPart, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(Struct, frozen=True, kw_only=True):
     """The program's answer to a request of the daemon, not yet interpreted."""
 
     request_id: str
@@ -51,8 +49,7 @@ class Response:
     """Text of an answer of the subtype `error`; None for any other answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolPermissionResponse:
+class ToolPermissionResponse(Struct, frozen=True, kw_only=True):
     """An answer to `can_use_tool`."""
 
     allows: bool
@@ -117,8 +114,7 @@ _REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discrimina
 SUBTYPES = ("initialize", "interrupt", "set_permission_mode", "set_model", "set_max_thinking_tokens")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlRequest:
+class ControlRequest(Struct, frozen=True, kw_only=True):
     """A request of the program, which gets one answer."""
 
     request_id: str

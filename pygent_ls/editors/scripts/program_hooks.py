@@ -6,9 +6,10 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from pygent_ls.agent.ports.hooks import (
@@ -46,8 +47,7 @@ MAX_CALLBACKS = 1_000
 """Maximum number of callbacks in one `initialize`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Callback:
+class Callback(Struct, frozen=True, kw_only=True):
     """One callback of the program."""
 
     id: str
@@ -123,8 +123,7 @@ def _of_matcher(event: HookEvent, place: str, raw: object) -> list[Callback]:
     ]
 
 
-@dataclass(kw_only=True)
-class ProgramHooks:
+class ProgramHooks(Struct, kw_only=True):
     """Runs the program's callbacks. Those of one event run concurrently."""
 
     requests: OpenRequests[Response]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from asyncio import Future, get_running_loop
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from pygent_ls.editors.scripts.output_lines import ControlCancelLine, ControlRequestLine
 
@@ -14,8 +15,7 @@ T = TypeVar("T")
 GONE = "The program that would answer has closed the connection."
 
 
-@dataclass(kw_only=True)
-class OpenRequests(Generic[T]):
+class OpenRequests(Generic[T], Struct, kw_only=True):
     """Control requests that wait for an answer."""
 
     write: Callable[[ControlRequestLine | ControlCancelLine], None]

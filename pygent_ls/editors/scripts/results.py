@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Usage
@@ -32,8 +33,7 @@ SAID: Mapping[StopReason, str] = {
 """How a turn ended, unless an error or a limit already says it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """A turn that has ended."""
 
     result: TurnResult

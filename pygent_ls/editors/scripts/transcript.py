@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
@@ -27,8 +28,7 @@ Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking | ev.ToolCallDelt
 Done = ev.ToolCall | ev.PermissionDenied | ev.ToolProgress | ev.ToolResult
 
 
-@dataclass(slots=True)
-class _OpenMessage:
+class _OpenMessage(Struct):
     """An answer that is being written."""
 
     id: str
@@ -45,8 +45,7 @@ class _OpenMessage:
     """Text already written, by item."""
 
 
-@dataclass(slots=True)
-class _Speaker:
+class _Speaker(Struct):
     """The turn's agent, or one of its subagents."""
 
     parent: str | None

@@ -7,7 +7,8 @@ import contextlib
 import os
 import termios
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.kinds import ToolRisk
@@ -37,12 +38,13 @@ MAX_ATTEMPTS = 3
 
 NOBODY_TO_ASK = "There is no terminal to ask on."
 
+NEEDS_PERSON = "A rule of the administrator asks about this call, which --yes does not answer."
+
 READ_BYTES = 4096
 """Longest line that a terminal delivers at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terminal:
+class Terminal(Struct, frozen=True, kw_only=True):
     """The user's terminal, as an open file descriptor."""
 
     fd: int
@@ -130,8 +132,7 @@ def _opened(descriptor: int) -> int | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalApprover:
+class TerminalApprover(Struct, frozen=True, kw_only=True):
     """Asks the user on the terminal and waits for as long as they take."""
 
     terminal: Terminal
@@ -169,16 +170,16 @@ class TerminalApprover:
         return PermissionAnswer(outcome="reject_once")
 
 
-@dataclass(frozen=True, slots=True)
-class AllowingApprover:
-    """Answers every prompt with `allow_once`, for `--yes`."""
+class AllowingApprover(Struct, frozen=True):
+    """Answers every prompt with `allow_once`, for `--yes`, unless a rule of the administrator asks."""
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        if request.needs_person:
+            return PermissionAnswer(outcome="reject_once", feedback=NEEDS_PERSON, by="rule")
         return PermissionAnswer(outcome="allow_once")
 
 
-@dataclass(frozen=True, slots=True)
-class RefusingApprover:
+class RefusingApprover(Struct, frozen=True):
     """Rejects and records every request, because no user can be asked."""
 
     refused: list[PermissionRequest] = field(default_factory=list[PermissionRequest])
@@ -188,8 +189,7 @@ class RefusingApprover:
         return PermissionAnswer(outcome="reject_once", feedback=NOBODY_TO_ASK, by="mode")
 
 
-@dataclass(slots=True)
-class Scopes:
+class Scopes(Struct):
     """The rules that the choices of one prompt would store: first those of the request, then each wider suggestion."""
 
     request: PermissionRequest

@@ -9,9 +9,10 @@ import sys
 import termios
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from pygent_ls import __version__
@@ -39,7 +40,7 @@ from pygent_ls.extensions.voice import Heard, VoiceStatus
 from pygent_ls.sessions.completion import Completions, Item, PromptCompletion
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.index.session_list import SessionFilter
-from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
+from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, implement_modes, is_plan
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.side_questions import question_in
 from pygent_ls.sessions.steering import steer
@@ -66,8 +67,7 @@ OWN_COMMANDS = (
 """Commands of the chat itself, in addition to those of every session."""
 
 
-@dataclass(frozen=True, slots=True)
-class WholeLines:
+class WholeLines(Struct, frozen=True):
     """Output above the prompt. Only complete lines are written, because the prompt is drawn over an incomplete one."""
 
     _screen: Writer
@@ -84,8 +84,7 @@ def _columns() -> int:
     return columns_of(sys.stdin.fileno())
 
 
-@dataclass(kw_only=True)
-class Toolbar:
+class Toolbar(Struct, kw_only=True):
     """The line below the prompt that shows the state of the turn: a `Waiting` that draws nothing itself."""
 
     activity: Activity = field(default_factory=Activity)
@@ -128,8 +127,7 @@ class Toolbar:
         return f" · ● {one_line(self.voice.text, 40)}".rstrip() if self.voice.state == "listening" else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChatApprover:
+class ChatApprover(Struct, frozen=True, kw_only=True):
     """The `Approver` port: shows the request, and waits for a key."""
 
     input: ChatInput
@@ -163,8 +161,7 @@ class ChatApprover:
             scopes.go_on()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChatQuestioner:
+class ChatQuestioner(Struct, frozen=True, kw_only=True):
     """The `Questioner` port, also for limits ("Continue?") and for the model setup."""
 
     input: ChatInput
@@ -211,8 +208,7 @@ PLAN_CHOICES: Mapping[KeyChoice, Mode | None] = {
 """Answers to a plan, with the mode in which it is implemented."""
 
 
-@dataclass(kw_only=True)
-class Chat:
+class Chat(Struct, kw_only=True):
     """A conversation, in one or more sessions, until the user exits."""
 
     core: Core
@@ -307,7 +303,9 @@ class Chat:
     async def _offer_plan(self, turns: asyncio.TaskGroup) -> None:
         """Ask whether the plan is approved; if so, leave plan mode and let the model implement it."""
         async with self.input.question() as question:
-            chosen = await question.choose("Approve the plan?", list(PLAN_CHOICES))
+            allowed = {None, *implement_modes(self.session)}
+            offered = [choice for choice, mode in PLAN_CHOICES.items() if mode in allowed]
+            chosen = await question.choose("Approve the plan?", offered)
         if chosen is not None:
             self.view.tell(f"  {chosen.title}", "dim")
         mode = PLAN_CHOICES.get(chosen) if chosen is not None else None
@@ -324,7 +322,8 @@ class Chat:
 
     def _next_mode(self) -> None:
         now = self.session.mode
-        following = MODES[(MODES.index(now) + 1) % len(MODES)] if now in MODES else MODES[0]
+        modes: list[Mode] = [each for each in MODES if self.session.permissions.is_mode_allowed(each)]
+        following = modes[(modes.index(now) + 1) % len(modes)] if now in modes else modes[0]
         self._set_mode(following)
 
     def _set_mode(self, mode: Mode) -> None:

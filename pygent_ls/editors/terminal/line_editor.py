@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, WordCompleter
@@ -41,8 +41,7 @@ Complete = Callable[[str], Awaitable["completion.PromptCompletion"]]
 """Completes the text before the cursor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyChoice:
+class KeyChoice(Struct, frozen=True, kw_only=True):
     """An answer that can be chosen with a key."""
 
     title: str
@@ -52,8 +51,7 @@ class KeyChoice:
     """Explanation that is shown while it is marked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptUse:
+class PromptUse(Struct, frozen=True, kw_only=True):
     """Callbacks of the conversation for one prompt."""
 
     status: Callable[[], str]
@@ -184,8 +182,7 @@ class ChatInput:
         return bindings
 
 
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
+class OpenQuestion(Struct, frozen=True):
     """Access to the terminal while a question is open."""
 
     _new_prompt: Callable[..., PromptSession[str]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
@@ -26,8 +27,7 @@ NOT_WANTED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalQuestioner:
+class TerminalQuestioner(Struct, frozen=True, kw_only=True):
     """Asks the user on the terminal and waits for as long as they take."""
 
     terminal: Terminal

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TextIO
+
+from msgspec import Struct, field
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.display_text import visible
@@ -34,8 +35,7 @@ PAUSE = "pause"
 """Question id that stands for the question whether to continue beyond a limit, which has no event id."""
 
 
-@dataclass(kw_only=True)
-class Activity:
+class Activity(Struct, kw_only=True):
     """What a turn waits for."""
 
     clock: Callable[[], float] = time.monotonic
@@ -91,8 +91,7 @@ class Activity:
                 pass  # the other events do not change what is waited for
 
 
-@dataclass(kw_only=True)
-class Spinner:
+class Spinner(Struct, kw_only=True):
     """A spinner drawn with carriage returns and spaces only, so that any terminal can erase it."""
 
     stream: TextIO
@@ -102,7 +101,7 @@ class Spinner:
     """Whether all output has reached the terminal; nothing is drawn for a stopped terminal."""
     is_held: bool = False
     """Whether a line is incomplete."""
-    _activity: Activity = field(init=False)
+    _activity: Activity = field(default_factory=Activity)
     _n_drawn: int = 0
     """Number of characters currently drawn."""
     _frame: int = 0

@@ -6,9 +6,10 @@ import os
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import visible
 
@@ -30,8 +31,7 @@ _STYLING = re.compile(r"\x1b\[[0-9;:]*m")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Palette:
+class Palette(Struct, frozen=True, kw_only=True):
     """Colours text, or leaves it unchanged if colours are off."""
 
     on: bool

@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.display_text import one_line
@@ -76,8 +78,7 @@ class Rendering(Protocol):
         ...
 
 
-@dataclass(kw_only=True)
-class TerminalView:
+class TerminalView(Struct, kw_only=True):
     """A turn's `Subscriber`.
 
     The model's text goes to `answer` and nothing else does, so that it can be piped on; tool calls, their output,

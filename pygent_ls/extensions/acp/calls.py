@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.external_agent import CallStatus, ExternalCall, ProposedText
 from pygent_ls.agent.json_fields import items, obj, objects, text

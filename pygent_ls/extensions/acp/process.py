@@ -6,10 +6,12 @@ import asyncio
 import os
 import shlex
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls import __version__
 from pygent_ls.agent.display_text import one_line
@@ -55,8 +57,7 @@ _ASKING = ("ask", "default", "read-only", "manual", "normal")
 """Names of modes in which an agent asks before it acts, the best first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentServices:
+class AgentServices(Struct, frozen=True, kw_only=True):
     """What agents need of the program that hosts them."""
 
     run: RunProgram

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError
 
 PREFIX = "acp:"
@@ -46,8 +48,7 @@ class AgentProgram:
         return f"{self.label} is not installed: there is no program {self.command[0]!r} on the PATH.{how}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentCommand:
+class AgentCommand(Struct, frozen=True, kw_only=True):
     """Slash command of an agent."""
 
     name: str

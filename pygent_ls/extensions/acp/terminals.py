@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.external_agent import AgentHost
 from pygent_ls.agent.json_fields import items, objects, text
@@ -24,8 +25,7 @@ CANNOT_RUN = 126
 """Exit code of a command that was not permitted or could not be started, as in a shell."""
 
 
-@dataclass(kw_only=True, eq=False)
-class _Terminal:
+class _Terminal(Struct, kw_only=True, eq=False):
     task: asyncio.Task[int]
     limit: int
     pieces: list[str] = field(default_factory=list[str])

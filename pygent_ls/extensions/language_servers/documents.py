@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.json_fields import obj, objects
 from pygent_ls.agent.json_fields import text as text_of
@@ -18,8 +19,7 @@ MAX_PUBLISHED = 1_000
 """Maximum number of files whose published problems are kept."""
 
 
-@dataclass(slots=True)
-class OpenDocument:
+class OpenDocument(Struct):
     """Document as the server knows it."""
 
     version: int
@@ -31,8 +31,7 @@ class OpenDocument:
     """Stamp of the workspace's document when it was last compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Published(Struct, frozen=True, kw_only=True):
     """Problems of one file, as the server published them."""
 
     items: Sequence[Mapping[str, Any]]

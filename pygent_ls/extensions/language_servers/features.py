@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.json_fields import obj, objects
@@ -44,8 +45,7 @@ Found = TypeVar("Found")
 Params = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _RawAction:
+class _RawAction(Struct, frozen=True):
     peer: LanguagePeer
     action: Mapping[str, Any]
     params: Params

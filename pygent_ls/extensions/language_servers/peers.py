@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.language_features import Feature
 from pygent_ls.agent.ports.workspace import Document
 from pygent_ls.extensions.language_servers.text_positions import Encoding
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """Version and digest of a text that an answer is about."""
 
     version: int
     digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawAnswer:
+class RawAnswer(Struct, frozen=True, kw_only=True):
     """Result of a request as the protocol defines it."""
 
     value: Any
@@ -31,8 +30,7 @@ class RawAnswer:
     """Texts that it is about, as they were when it was asked for; a file that is missing here was on the disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawProblems:
+class RawProblems(Struct, frozen=True, kw_only=True):
     """Diagnostics of one version of a document."""
 
     items: Sequence[Mapping[str, Any]]

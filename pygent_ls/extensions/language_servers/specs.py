@@ -8,6 +8,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from pygent_ls.extensions.pipes import RunProgram
 
 LANGUAGE_IDS: Mapping[str, str] = {
@@ -88,8 +90,7 @@ class LanguageServerSpec:
         return self.language_id or LANGUAGE_IDS.get(path.suffix.lower(), path.suffix.lstrip(".") or "plaintext")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageServerHost:
+class LanguageServerHost(Struct, frozen=True, kw_only=True):
     """What servers need of the program that starts them."""
 
     run: RunProgram

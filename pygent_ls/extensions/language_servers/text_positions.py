@@ -128,6 +128,6 @@ def path_of_uri(uri: str) -> Path | None:
     try:
         parts = urlsplit(uri)
         is_file = parts.scheme == "file" and parts.path
-        return Path(os.path.realpath(unquote(parts.path))) if is_file else None
+        return Path(os.path.realpath(unquote(parts.path, errors="surrogateescape"))) if is_file else None
     except ValueError:  # an invalid host, a NUL byte
         return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.json_fields import obj, objects
 from pygent_ls.agent.json_fields import text as text_of
@@ -18,8 +19,7 @@ MAX_FILES = 200
 """Maximum number of files that one edit changes: a permission question shows their whole diff."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileEdits:
+class FileEdits(Struct, frozen=True, kw_only=True):
     """Edits of one file, with the version of the document that they refer to."""
 
     uri: str
@@ -27,8 +27,7 @@ class FileEdits:
     edits: Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileMove:
+class FileMove(Struct, frozen=True, kw_only=True):
     """Rename of a file."""
 
     old_uri: str

@@ -7,8 +7,9 @@ import json
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec import Struct
 
 from pygent_ls import __version__
 from pygent_ls.errors import ToolError
@@ -73,8 +74,7 @@ RELISTEN_S = 5.0
 Report = Callable[[str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """What a server lists, in its own terms."""
 
     tools: Sequence[Tool] = ()

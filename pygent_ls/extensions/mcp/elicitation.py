@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswer, QuestionAnswered

@@ -7,9 +7,10 @@ import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct, field
 
 from pygent_ls.errors import KeyStoreError, ToolError
 from pygent_ls.secrets.log_mask import hide
@@ -54,8 +55,7 @@ class TokenStore(Protocol):
     def forget(self, provider: str) -> bool: ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Tokens:
+class Tokens(Struct, kw_only=True):
     """Tokens of one server, and what is known of the authorization server that gave them. The SDK's `TokenStorage`."""
 
     store: TokenStore

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.messages import ImageBlock
@@ -24,8 +25,7 @@ GetPrompt = Callable[[str, Mapping[str, str]], Awaitable["GetPromptResult"]]
 _NAMED = re.compile(r"([\w-]+)=(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptArgument:
+class PromptArgument(Struct, frozen=True, kw_only=True):
     """Argument of a prompt."""
 
     name: str
@@ -33,16 +33,14 @@ class PromptArgument:
     is_required: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilledPrompt:
+class FilledPrompt(Struct, frozen=True, kw_only=True):
     """Prompt with its arguments, for the model."""
 
     text: str
     images: tuple[ImageBlock, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerPrompt:
+class ServerPrompt(Struct, frozen=True, kw_only=True):
     """Prompt that a server offers."""
 
     command: str

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from msgspec import Struct
+
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswer
@@ -85,8 +87,7 @@ class ServerLog:
             self.add(each)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpHost:
+class McpHost(Struct, frozen=True, kw_only=True):
     """What servers need of the program that they serve."""
 
     run: RunProgram
@@ -108,8 +109,7 @@ class McpHost:
     """Called when the state of a server, or what it offers, has changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleRequest:
+class SampleRequest(Struct, frozen=True, kw_only=True):
     """Model call that a server asks for."""
 
     system: str
@@ -118,8 +118,7 @@ class SampleRequest:
     temperature: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(Struct, frozen=True, kw_only=True):
     """Answer of the model."""
 
     text: str
@@ -127,8 +126,7 @@ class Sample:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerStatus:
+class ServerStatus(Struct, frozen=True, kw_only=True):
     """State of one server."""
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.errors import ToolError
@@ -26,8 +27,7 @@ _OVER = frozenset({"stopped", "ended", "closed", "completed", "finished", "faile
 """States of a session in which a server no longer listens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpSpeech:
+class McpSpeech(Struct, frozen=True, kw_only=True):
     """A `SpeechServer` that is an MCP server."""
 
     name: str

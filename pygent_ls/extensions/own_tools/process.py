@@ -8,9 +8,10 @@ import math
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.errors import ToolError
@@ -25,8 +26,7 @@ MAX_MESSAGE_CHARS = 10_000_000
 CHILD = "pygent_ls.extensions.own_tools.child"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSource:
+class ToolSource(Struct, frozen=True, kw_only=True):
     """Where tools are defined: a file with its text, or a module of an installed package."""
 
     path: str = ""

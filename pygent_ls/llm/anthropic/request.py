@@ -18,6 +18,7 @@ from pygent_ls.agent.messages import (
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.anthropic import web_search
 from pygent_ls.llm.catalog.known_model import KnownModel
+from pygent_ls.llm.conversions import Conversion, converted
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.message_rules import NO_REASONING, RULES
@@ -55,6 +56,7 @@ def messages_request(
         thinking="thinking_back" not in refused,
         unsealed="claude" not in model,
         searches=searches,
+        reuse=request.reuse,
     )
     if learned.wants_reasoning:
         _think_before_calls(messages)
@@ -118,19 +120,26 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 
 
 def anthropic_messages(
-    messages: Sequence[Message], *, thinking: bool, unsealed: bool = False, searches: bool = False
+    messages: Sequence[Message],
+    *,
+    thinking: bool,
+    unsealed: bool = False,
+    searches: bool = False,
+    reuse: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the conversation with alternating roles, starting with the user; empty messages are left out.
 
     `unsealed` also sends thinking without a signature: models of other vendors behind this API sign none. `searches`
-    also sends the provider's web searches.
+    also sends the provider's web searches. With `reuse`, the parts belong to several requests and must not be changed.
     """
-    rows: list[tuple[Role, list[Part]]] = []
-    ids: dict[str, str] = {}
-    for message in messages:
-        ids |= {call.id: _RULES.sent_id(call) for call in message.tool_calls}
-        parts = _parts(message, ids, thinking=thinking, unsealed=unsealed, searches=searches)
-        rows.append((message.role, list(parts)))
+
+    def add(message: Message, done: Conversion[tuple[Role, tuple[Part, ...]]]) -> None:
+        done.ids.update((call.id, _RULES.sent_id(call)) for call in message.tool_calls)
+        parts = _parts(message, done.ids, thinking=thinking, unsealed=unsealed, searches=searches)
+        done.rows.append((message.role, tuple(parts)))
+
+    kept = converted(messages, add, reuse, ("messages", thinking, unsealed, searches))
+    rows: list[tuple[Role, list[Part]]] = [(role, list(parts)) for role, parts in kept]
     web_search.drop_unpaired(rows)
     given: list[dict[str, Any]] = []
     for role, parts in rows:

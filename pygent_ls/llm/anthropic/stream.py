@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.json_fields import number, obj, text
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
@@ -23,8 +24,7 @@ def is_last(event: SentEvent) -> bool:
     return event.name == "message_stop" or event.data.startswith('{"type":"message_stop"')
 
 
-@dataclass(slots=True, kw_only=True)
-class MessageStream:
+class MessageStream(Struct, kw_only=True):
     """Translates one answer, event by event; `end` is called after the last event."""
 
     known: KnownModel

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.json_fields import obj, objects, text
@@ -29,8 +30,7 @@ CITATIONS = "citations"
 """Key of provider data that follows a text and holds its citations; empty if it has none."""
 
 
-@dataclass(slots=True)
-class SearchBlocks:
+class SearchBlocks(Struct):
     """Blocks of an answer that belong to searches."""
 
     _open: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])

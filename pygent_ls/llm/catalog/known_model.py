@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pygent_ls.agent.json_fields import objects
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.model import EFFORTS, Effort, ModelFacts
 
@@ -17,13 +22,15 @@ LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", 
 OWN = "your settings"
 """Source of prices that the user set."""
 
+MAX_NUMBER = 10**15
+"""Maximum number of a table; a larger one counts as missing."""
+
 SEARCH_USD = 0.01
 """Price of a provider's web search in dollars, if litellm's table lists none: that of Anthropic and of OpenAI's
 reasoning models (platform.claude.com/docs/en/about-claude/pricing, platform.openai.com/docs/pricing)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnFacts:
+class OwnFacts(Struct, frozen=True, kw_only=True):
     """The user's facts about one model. Prices are dollars per million tokens; None keeps the table's value."""
 
     input_usd_per_mtok: float | None = None
@@ -35,8 +42,7 @@ class OwnFacts:
     effort: Effort | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class Rates(Struct, frozen=True, kw_only=True):
     """Prices in dollars per token, for requests of more than `above_tokens` tokens."""
 
     above_tokens: int = 0
@@ -164,7 +170,7 @@ class KnownModel:
         """Return the model updated with the provider's own facts, which are newer than a table."""
         if listed is None:
             return self
-        return replace(
+        return dataclasses.replace(
             self,
             rates=listed.rates or self.rates,
             context_limit=listed.context_limit or self.context_limit,
@@ -192,7 +198,7 @@ class KnownModel:
                 ),
             )
             source = OWN
-        return replace(
+        return dataclasses.replace(
             self,
             rates=rates,
             source=source,
@@ -250,20 +256,16 @@ def _efforts(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _whole(entry: Mapping[str, Any], key: str) -> int | None:
-    value = entry.get(key)
-    return int(value) if isinstance(value, int | float) and value > 0 else None
+    value = _finite(entry.get(key))
+    return int(value) if value else None
 
 
 def _rates(entry: Mapping[str, Any]) -> tuple[Rates, ...]:
     """Return the rates, which come in two forms: keys that end in `_above_200k_tokens`, or a list of ranges."""
     tiers = entry.get("tiered_pricing")
     if isinstance(tiers, list):
-        listed = [
-            _rate(each, "", int(each["range"][0]))
-            for each in cast("list[dict[str, Any]]", tiers)
-            if _is_range(each.get("range"))
-        ]
-        found = [each for each in listed if each]
+        ranges = (each for each in objects(cast("list[object]", tiers)) if _is_range(each.get("range")))
+        found = [_rate(each, "", int(each["range"][0])) for each in ranges]
     else:
         base = _rate(entry, "", 0)
         found = [base, *(_rate(entry, suffix, above) for suffix, above in _tiers(entry))] if base else []
@@ -271,12 +273,12 @@ def _rates(entry: Mapping[str, Any]) -> tuple[Rates, ...]:
 
 
 def _is_range(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], int | float)  # pyright: ignore[reportUnknownArgumentType]
+    return isinstance(value, list) and bool(value) and _finite(value[0]) is not None  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _tiers(entry: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     for key in entry:
-        found = re.fullmatch(r"input_cost_per_token(_above_(\d+)k_tokens)", key)
+        found = re.fullmatch(r"input_cost_per_token(_above_(\d{1,9})k_tokens)", key)
         if found:
             yield found[1], int(found[2]) * 1000
 
@@ -310,5 +312,12 @@ def _search_usd(entry: Mapping[str, Any]) -> float:
 
 
 def _dollars(entry: Mapping[str, Any], key: str) -> float | None:
-    value = entry.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    value = _finite(entry.get(key))
+    return None if value is None else float(value)
+
+
+def _finite(value: object) -> int | float | None:
+    """Return a number from 0; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value <= MAX_NUMBER else None

@@ -12,7 +12,6 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -44,8 +43,7 @@ class PriceTable:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._version: str | None = None
-        self._entry = lru_cache(maxsize=N_KEPT)(self._find)
+        self._entries = lru_cache(maxsize=N_KEPT)(self._find)
 
     async def look_up(
         self, name: str, provider: str, bare: str, own: Mapping[str, OwnFacts], listed: KnownModel | None = None
@@ -62,7 +60,7 @@ class PriceTable:
 
     async def provider_of(self, bare: str) -> str:
         """Return the provider of a model that is named without one; empty if the table does not list it."""
-        entry = await asyncio.to_thread(self._entry, bare)
+        (entry,) = await asyncio.to_thread(self._entries, bare)
         return str(entry.get("litellm_provider", ""))
 
     async def chat_models(self, providers: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -70,42 +68,32 @@ class PriceTable:
         return await asyncio.to_thread(self._chat_models, tuple(providers))
 
     def _known(self, provider: str, bare: str) -> KnownModel:
-        entry, source = self._listed(provider, bare), self.source
+        entry, is_ours = self._listed(provider, bare), False
         if not entry:
-            entry = OWN_MODELS.get(f"{provider}/{bare}", {})
-            source = f"pygent-ls table, {entry.get('source', '')}"
+            entry, is_ours = OWN_MODELS.get(f"{provider}/{bare}", {}), True
         known = known_model(entry) if entry else KnownModel()
-        return replace(known, source=source if known.rates else "")
+        if not known.rates:
+            return replace(known, source="")
+        return replace(known, source=f"pygent-ls table, {entry.get('source', '')}" if is_ours else self.source)
 
     @property
     def source(self) -> str:
-        """The table's name and version, as shown to the user."""
-        if self._version is None:
-            from importlib.metadata import PackageNotFoundError, version
-
-            with suppress(PackageNotFoundError):
-                self._version = version("litellm")
-        return f"litellm {self._version or ''}".strip()
+        """The table's name and version, as shown to the user. `importlib.metadata` would take ten times as long."""
+        path = _installed()
+        about = next(path.parents[1].glob("litellm-*.dist-info"), None) if path else None
+        return " ".join(about.stem.split("-")[:2]) if about else "litellm"
 
     def _listed(self, provider: str, bare: str) -> Mapping[str, Any]:
         provider = _SAME_TABLE.get(provider, provider)
-        for key in (f"{provider}/{bare}", bare) if provider else ():
-            entry = self._entry(key)
+        for entry in self._entries(f"{provider}/{bare}", bare) if provider else ():
             if str(entry.get("litellm_provider", "")).startswith(provider):
                 return entry
         return {}
 
-    def _find(self, name: str) -> Mapping[str, Any]:
-        """Return the entry of that name; empty if missing."""
+    def _find(self, *names: str) -> Sequence[Mapping[str, Any]]:
+        """Return the entries of these names, each empty if missing; the file is read once."""
         raw = self._read()
-        key = json.dumps(name).encode()
-        at = raw.find(key)
-        while at >= 0:
-            opens = _OPENS.match(raw, at + len(key))
-            if opens:
-                return _object(raw[opens.end() : opens.end() + MAX_ENTRY_BYTES])
-            at = raw.find(key, at + 1)
-        return {}
+        return [_entry(raw, json.dumps(name).encode()) for name in names]
 
     def _read(self) -> bytes:
         path = self._path or _installed()
@@ -132,6 +120,16 @@ def _installed() -> Path | None:
     spec = importlib.util.find_spec("litellm")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     return Path(folders[0]) / TABLE if folders else None
+
+
+def _entry(raw: bytes, key: bytes) -> Mapping[str, Any]:
+    at = raw.find(key)
+    while at >= 0:
+        opens = _OPENS.match(raw, at + len(key))
+        if opens:
+            return _object(raw[opens.end() : opens.end() + MAX_ENTRY_BYTES])
+        at = raw.find(key, at + 1)
+    return {}
 
 
 def _object(raw: bytes) -> Mapping[str, Any]:

@@ -8,13 +8,16 @@ tools of its own, and any such use is not visible here.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import math
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.conversation_text import conversation_text
 from pygent_ls.agent.messages import Message, ThinkingBlock, Usage
@@ -51,8 +54,7 @@ CHARS_A_TOKEN = 4
 """Usual estimate of characters per token, because programs do not report their token usage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliEnvironment:
+class CliEnvironment(Struct, frozen=True, kw_only=True):
     """Settings and services that programs are run with."""
 
     processes: Processes
@@ -86,8 +88,7 @@ class CliEnvironment:
         return CliModel(name, program, program.arguments(model), self)
 
 
-@dataclass(frozen=True, slots=True)
-class CliModel:
+class CliModel(Struct, frozen=True):
     """A command-line program as a model."""
 
     name: str
@@ -121,7 +122,7 @@ class CliModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Return the whole answer, as `Model.complete` describes."""
-        return await completed(self.stream(replace(request, tools=())), request)
+        return await completed(self.stream(dataclasses.replace(request, tools=())), request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         """Yield the program's answer. Closing the generator ends the program's process group.
@@ -131,7 +132,7 @@ class CliModel:
         """
         if request.tools and self.around.text_tool_calls:
             return with_calls_found(self._answer(request), request)
-        return self._answer(replace(request, tools=()))
+        return self._answer(dataclasses.replace(request, tools=()))
 
     async def _answer(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         await self.prepare()

@@ -10,8 +10,11 @@ _ESCAPE = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
     r"|\x1b[ -/]+[0-~]|\x1b[0-Z\\^-~]"
 )
-_OPEN_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4000}\x1b?|[ -/]*)\Z")
+_OPEN_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,200}[ -/]{0,200}|[\]PX^_][^\x07\x1b]{0,4000}\x1b?|[ -/]{0,200})\Z")
 """Escape sequence whose end has not arrived yet."""
+
+MAX_HELD_CHARS = 2_000
+"""Maximum length of white space that is held back because a prompt may follow."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -46,6 +49,8 @@ class Cleaner:
         if not self._has_begun and not self._begin():
             return ""
         end = _end_of_text(self._held, (_PROMPT, _PROMPT[:2], _PROMPT[:1]))
+        if len(self._held) - end > MAX_HELD_CHARS:
+            end = len(self._held)
         text, self._held = self._held[:end], self._held[end:]
         return text
 
@@ -63,7 +68,8 @@ class Cleaner:
             self._leading = None
         text = self._held.lstrip(self._leading)
         self._held = text
-        if not text.strip() or any(each.startswith(text.lstrip()) for each in _LABELS):
+        is_blank = not text.strip() and len(text) <= MAX_HELD_CHARS
+        if is_blank or (text.strip() and any(each.startswith(text.lstrip()) for each in _LABELS)):
             return False
         self._has_begun = True
         return True

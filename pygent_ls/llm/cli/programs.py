@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.conversation_text import TextForm
 
@@ -16,8 +17,7 @@ CONVERSATION = "{conversation}"
 """Placeholder in a command for the conversation, for a program that takes it as an argument and not on stdin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliProgram:
+class CliProgram(Struct, frozen=True, kw_only=True):
     """How to call a program that reads the conversation and writes the answer."""
 
     command: tuple[str, ...]

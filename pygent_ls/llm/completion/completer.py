@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.messages import user_message
 from pygent_ls.agent.ports.completer import NEXT_EDIT_FORM, Completer, CompletionRequest, RecentEdit
@@ -53,8 +54,7 @@ async def completer_of(model: Model, api: Api | Literal["chat"] | None) -> Compl
     return ChatCompleter(model=model)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InfillCompleter:
+class InfillCompleter(Struct, frozen=True, kw_only=True):
     """Implements `Completer` with an interface that fills in the middle."""
 
     native: Native
@@ -84,8 +84,7 @@ class InfillCompleter:
             raise model_error(error, target.called) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatCompleter:
+class ChatCompleter(Struct, frozen=True, kw_only=True):
     """Implements `Completer` with a chat model."""
 
     model: Model

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.completer import CompletionRequest, Snippet
 from pygent_ls.llm.errors.answer_errors import error_in, parsed, stream_error
@@ -28,8 +29,7 @@ _COMMENTS: Mapping[str, str] = {
 """How a comment begins, by the suffix of a file; elsewhere `//`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(Struct, frozen=True, kw_only=True):
     """One interface."""
 
     url: Callable[[NativeTarget], str]

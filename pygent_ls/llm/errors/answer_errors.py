@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 from pygent_ls.agent.json_fields import objects
@@ -90,6 +89,8 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
     seconds = _number(said)
     if seconds is not None:
         return seconds
+    from email.utils import parsedate_to_datetime  # takes 2 ms, and few answers have a date
+
     try:
         date = parsedate_to_datetime(said)
     except (ValueError, IndexError, OverflowError):

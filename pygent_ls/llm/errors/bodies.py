@@ -6,8 +6,9 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.json_fields import obj, text
 
@@ -15,8 +16,7 @@ _BYTES = re.compile(r"""\bb(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.S)
 """Bytes literals of Python: litellm quotes the answers of Gemini, Vertex and Anthropic this way."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorBody:
+class ErrorBody(Struct, frozen=True):
     """One error object; `behind` names the upstream provider that the error comes from, if any."""
 
     fields: dict[str, Any]

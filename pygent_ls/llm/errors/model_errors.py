@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from pygent_ls.errors import ExhaustedError, ModelError, ModelErrorType, NoToolsError
 from pygent_ls.llm.errors.answer_errors import request_id, retry_after_s, retry_delay_s, retry_said_s
@@ -45,8 +46,7 @@ _CALLER = re.compile(r"(?<=://)[^/\s@]+@")
 """Name and password in an address."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
+class Called(Struct, frozen=True, kw_only=True):
     """The model that was called, for error messages."""
 
     name: str

@@ -6,10 +6,11 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from pygent_ls.agent.ports.model import Chunk, ModelFacts
+from msgspec import Struct, field
+
+from pygent_ls.agent.ports.model import Chunk
 from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError
@@ -26,8 +27,7 @@ LIST_MODELS = frozenset({"openrouter"})
 """Providers whose model list includes context windows and prices."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Native:
+class Native(Struct, kw_only=True):
     """One model, identified by its provider and its name there."""
 
     name: str
@@ -75,15 +75,9 @@ class Native:
         return self._target is not None and self.learned(self._target).has_no_responses
 
     @property
-    def facts(self) -> ModelFacts:
-        """Known facts, combined with what was learned from answers."""
-        facts = self.known.facts
-        has_no_tools = self._target is not None and self.learned(self._target).has_no_tools
-        return replace(
-            facts,
-            has_native_tools=facts.has_native_tools and not has_no_tools,
-            formats_output=self.known.formats_output and not self.has_refused("response_format"),
-        )
+    def has_no_tools(self) -> bool:
+        """Whether the server turned out to lack tools."""
+        return self._target is not None and self.learned(self._target).has_no_tools
 
     def call(
         self,
@@ -121,8 +115,7 @@ class AnswerStream(Protocol):
     def end(self) -> Iterator[Chunk]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpExchange:
+class HttpExchange(Struct, frozen=True, kw_only=True):
     """One request and the reader of its answer."""
 
     call: HttpCall

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
+
 from pygent_ls.agent.ports.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
+from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.http.call import HttpExchange, Native, answered
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
@@ -20,6 +22,8 @@ class NativeModel(ABC):
 
     def __init__(self, native: Native) -> None:
         self._native = native
+        self._facts: tuple[KnownModel, tuple[bool, ...], ModelFacts] | None = None
+        """Facts as last returned, and what they were made from: a turn asks for them ten times a call."""
 
     @property
     def native(self) -> Native:
@@ -38,9 +42,23 @@ class NativeModel(ABC):
 
     @property
     def facts(self) -> ModelFacts:
-        """Facts from litellm's table, which `prepare` reads, and from the settings."""
-        searches = self.searches_web and not self._native.has_refused("web_search")
-        return replace(self._native.facts, family=self.family, searches_web=searches)
+        """Facts from litellm's table, which `prepare` reads, from the settings, and from what the model refused."""
+        native = self._native
+        known = native.known
+        calls_tools = known.has_native_tools and not native.has_no_tools
+        formats = known.formats_output and not native.has_refused("response_format")
+        searches = self.searches_web and not native.has_refused("web_search")
+        made_from = (calls_tools, formats, searches)
+        if self._facts is None or self._facts[0] is not known or self._facts[1] != made_from:
+            facts = replace(
+                known.facts,
+                has_native_tools=calls_tools,
+                formats_output=formats,
+                family=self.family,
+                searches_web=searches,
+            )
+            self._facts = known, made_from, facts
+        return self._facts[2]
 
     @property
     @abstractmethod

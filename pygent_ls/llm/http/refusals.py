@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.model import EFFORTS, Effort
 from pygent_ls.llm.effort import named_efforts
@@ -140,8 +141,7 @@ _RARE_EFFORTS = frozenset({"none", "minimal", "xhigh", "max"})
 """Efforts that some models refuse while they take others."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Learned:
+class Learned(Struct, kw_only=True):
     """What one model refused or required so far."""
 
     left_out: dict[str, int] = field(default_factory=dict[str, int])

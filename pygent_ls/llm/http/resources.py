@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from pygent_ls.llm.catalog.openrouter import ModelCatalog
 from pygent_ls.llm.catalog.pricing import PriceTable
@@ -11,8 +11,7 @@ from pygent_ls.llm.http.stream import Connections
 from pygent_ls.llm.keys.saved_keys import NoSavedKeys, SavedKeys
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpResources:
+class HttpResources(Struct, frozen=True, kw_only=True):
     """Connections, tables and keys. Nothing is loaded or opened before a model needs it."""
 
     connections: Connections = field(default_factory=Connections)

@@ -1,7 +1,7 @@
 """One HTTP request and the events of its answer.
 
-It uses aiohttp, which takes at most half of httpx's CPU time (benchmarks/model_call.py). It is the only module that
-imports aiohttp, and only when a provider is called or by `start_loading`. It never retries.
+It uses aiohttp, which takes at most half of httpx's CPU time (benchmarks/model_call.py), and imports it only when a
+provider is called. It never retries.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
+import msgspec
+from msgspec import Struct
+
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.errors.answer_errors import AnswerError, unreadable
 from pygent_ls.llm.errors.model_errors import Called, model_error, shown
 from pygent_ls.llm.http.environment import proxy_of, trusted_certificates
+from pygent_ls.llm.http.library import start_loading
 from pygent_ls.llm.server_sent_events import MAX_EVENT_BYTES, EventReader, SentEvent, TooLongError
 
 if TYPE_CHECKING:
@@ -73,15 +77,13 @@ class HttpCall:
     """Whether this event ends the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeepAlive:
+class KeepAlive(Struct, frozen=True):
     """Bytes that form no event: comments, empty lines, or part of an event."""
 
     n_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class WholeAnswer:
+class WholeAnswer(Struct, frozen=True):
     """An answer that came as one JSON object although a stream was requested."""
 
     body: Mapping[str, Any]
@@ -93,26 +95,19 @@ class Connections:
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
         self._certificates: ssl.SSLContext | None = None
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._is_loaded = False
+        self._loading_certificates = threading.Lock()
 
-    def start_loading(self) -> None:
-        """Import the library in a separate thread, unless that has begun."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._load, name="http-loader", daemon=True)
-                self._thread.start()
-
-    def _load(self) -> None:
-        import aiohttp
-
-        self._is_loaded = bool(aiohttp)
+    def load_certificates(self) -> ssl.SSLContext:
+        """Return the certificates that https addresses are trusted by. Blocking: takes 60 ms the first time."""
+        with self._loading_certificates:
+            self._certificates = self._certificates or trusted_certificates()
+            return self._certificates
 
     async def prepare(self) -> None:
         """Wait until a call can begin at once."""
-        if not self._is_loaded:
-            await asyncio.to_thread(self._load)
+        is_loaded = start_loading()
+        if not is_loaded.is_set():
+            await asyncio.to_thread(is_loaded.wait)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -169,7 +164,7 @@ class Connections:
 
     async def _answer(self, call: HttpCall) -> aiohttp.ClientResponse:
         """Return the response once its headers are read. Follows redirects within the host only, to protect the key."""
-        body = json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode()
+        body = msgspec.json.encode(call.body)
         url = call.url
         for _ in range(MAX_REDIRECTS):
             response = await self._posted(url, body, call.headers)
@@ -210,9 +205,7 @@ class Connections:
         return self._session
 
     async def _trusted(self) -> ssl.SSLContext:
-        if self._certificates is None:
-            self._certificates = await asyncio.to_thread(trusted_certificates)
-        return self._certificates
+        return self._certificates or await asyncio.to_thread(self.load_certificates)
 
 
 def sent_on(target: str) -> str:
@@ -363,35 +356,50 @@ async def _pieces(
 ) -> AsyncGenerator[Sequence[SentEvent | KeepAlive | WholeAnswer], None]:
     """Yield the events of each piece, a keep-alive for a piece without any, or finally a whole JSON answer."""
     reader = EventReader()
-    timeout_s = call.first_byte_timeout_s
     held = bytearray()
     """Bytes received while the body may be JSON."""
     is_json: bool | None = None
+    async with aclosing(_received(response, call)) as received:
+        async for piece in received:
+            if is_json is False:
+                yield reader.feed(piece) or [KeepAlive(len(piece))]
+                continue
+            held += piece
+            if len(held) > MAX_EVENT_BYTES:
+                raise TooLongError(f"an answer of more than {MAX_EVENT_BYTES} bytes")
+            if is_json is None:
+                if held.isspace():
+                    held.clear()
+                is_json = _is_json(bytes(held).lstrip(), _content_type(response))
+                if is_json is False:
+                    yield reader.feed(bytes(held)) or [KeepAlive(len(held))]
+            if is_json is not False:
+                yield [KeepAlive(len(piece))]
+    is_whole = is_json or (is_json is None and _content_type(response) == "application/json")
+    yield [_whole_answer(bytes(held), _headers(response))] if is_whole else reader.end()
+
+
+async def _received(response: aiohttp.ClientResponse, call: HttpCall) -> AsyncGenerator[bytes, None]:
+    """Yield the body as it arrives, also what arrived just before the connection was lost: the end of the answer may be
+    in it. Raises `ModelError` if nothing arrives for too long."""
+    import aiohttp
+
+    content, timeout_s = response.content, call.first_byte_timeout_s
     while True:
         try:
             async with asyncio.timeout(timeout_s):
-                piece = await response.content.readany()
+                piece = await content.readany()
         except TimeoutError:
             raise silent(call.called, timeout_s) from None
-        timeout_s = call.idle_timeout_s
+        except aiohttp.ClientPayloadError:
+            content.set_exception(cast("BaseException", None))  # as long as it has one, it withholds what it holds
+            if piece := content.read_nowait():
+                yield piece
+            raise
         if not piece:
-            is_whole = is_json or (is_json is None and _content_type(response) == "application/json")
-            yield [_whole_answer(bytes(held), _headers(response))] if is_whole else reader.end()
             return
-        if is_json is False:
-            yield reader.feed(piece) or [KeepAlive(len(piece))]
-            continue
-        held += piece
-        if len(held) > MAX_EVENT_BYTES:
-            raise TooLongError(f"an answer of more than {MAX_EVENT_BYTES} bytes")
-        if is_json is None:
-            if held.isspace():
-                held.clear()
-            is_json = _is_json(bytes(held).lstrip(), _content_type(response))
-            if is_json is False:
-                yield reader.feed(bytes(held)) or [KeepAlive(len(held))]
-        if is_json is not False:
-            yield [KeepAlive(len(piece))]
+        yield piece
+        timeout_s = call.idle_timeout_s
 
 
 def _is_json(begun: bytes, kind: str) -> bool | None:
@@ -408,11 +416,13 @@ def _is_json(begun: bytes, kind: str) -> bool | None:
 
 async def _drain(response: aiohttp.ClientResponse) -> None:
     """Read the end of the body, so that the connection can be reused."""
+    import aiohttp
+
     try:
         async with asyncio.timeout(LAST_BYTES_S):
             while await response.content.readany():
                 pass
-    except TimeoutError:
+    except (TimeoutError, aiohttp.ClientError, OSError):
         pass  # the answer is complete; only the connection is lost
 
 

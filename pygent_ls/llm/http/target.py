@@ -50,8 +50,7 @@ def native_target(
 
     Raises `ModelError` for a missing key or an invalid address.
     """
-    base_variable = first_set(provider.base_variables, env)
-    configured = endpoint.api_base or (env[base_variable] if base_variable else None)
+    configured, base_variable = _configured(provider, endpoint, env)
     base = _address(configured or provider.address, provider)
     if not is_address(base):
         where = (
@@ -84,6 +83,23 @@ def native_target(
     )
 
 
+def base_of(provider: Provider, endpoint: Endpoint, env: Mapping[str, str]) -> str:
+    """Return the address that models of a provider are called at, valid or not."""
+    configured, _ = _configured(provider, endpoint, env)
+    return _address(configured or provider.address, provider)
+
+
+def _configured(provider: Provider, endpoint: Endpoint, env: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return the address of the settings or the environment, and the variable that is set there."""
+    variable = first_set(provider.base_variables, env)
+    return endpoint.api_base or (env[variable] if variable else None), variable
+
+
+def _address(given: str, provider: Provider) -> str:
+    base, version = given.strip().rstrip("/"), provider.habits.version_path
+    return base if base.endswith(version) else base + version
+
+
 def _variable(provider: Provider, endpoint: Endpoint, key: ProviderKey | None) -> str:
     """Return what the user should check if the key is missing or refused."""
     if key is not None and key.source:
@@ -91,11 +107,6 @@ def _variable(provider: Provider, endpoint: Endpoint, key: ProviderKey | None) -
     if endpoint.api_key_env or provider.key_variables:
         return endpoint.api_key_env or provider.key_variables[0]
     return "the setting `api_key_env`"
-
-
-def _address(given: str, provider: Provider) -> str:
-    base, version = given.strip().rstrip("/"), provider.habits.version_path
-    return base if base.endswith(version) else base + version
 
 
 def _model(model: str, provider: Provider) -> str:

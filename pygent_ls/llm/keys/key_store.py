@@ -19,9 +19,10 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
+
+from msgspec import Struct
 
 from pygent_ls.errors import KeyStoreError
 from pygent_ls.llm.keys.editor_keys import LEAST_MASKED
@@ -58,8 +59,7 @@ Stamp = tuple[int, int, int]
 Entries = dict[str, dict[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Failed:
+class _Failed(Struct, frozen=True):
     """A failed query of the keyring."""
 
     at_s: float

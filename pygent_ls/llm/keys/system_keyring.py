@@ -6,9 +6,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from pygent_ls.errors import KeyringError, KeyStoreError
 
@@ -19,8 +20,7 @@ class NoKeyringError(KeyStoreError):
     """No keyring can be used here; keys must be stored elsewhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemKeyring:
+class SystemKeyring(Struct, frozen=True, kw_only=True):
     """Runs a process for each call, so that a keyring that hangs or asks for a password does not block the daemon.
 
     Its methods block. They raise `NoKeyringError` if no keyring exists, and `KeyringError` if it fails or does not

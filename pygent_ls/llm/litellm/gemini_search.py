@@ -6,8 +6,9 @@ litellm gives the searches of each piece of a stream by themselves, and takes th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.json_fields import obj, objects, text, texts
 from pygent_ls.agent.ports.model import Chunk, SearchChunk
@@ -22,8 +23,7 @@ ARGUMENTS: Mapping[str, Any] = {"include_server_side_tool_invocations": True}
 TOOL: Mapping[str, Any] = {"googleSearch": {}}
 
 
-@dataclass(slots=True)
-class GeminiSearches:
+class GeminiSearches(Struct):
     """Searches of one answer. A search and its result come in two pieces, joined here by their id."""
 
     _found: dict[str, dict[str, Any]] = field(default_factory=dict[str, "dict[str, Any]"])

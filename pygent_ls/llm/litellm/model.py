@@ -19,8 +19,9 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError, NoToolsError

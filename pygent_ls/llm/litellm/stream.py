@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.json_fields import obj
 from pygent_ls.agent.messages import Usage
@@ -22,8 +23,7 @@ _SIGNATURE_IN_ID = "__thought__"
 """Separator in a call's id before Gemini's thought signature, added by litellm for clients that return only ids."""
 
 
-@dataclass(kw_only=True)
-class ChunkTranslation:
+class ChunkTranslation(Struct, kw_only=True):
     """Translates one answer, piece by piece; `end` is called after the last piece."""
 
     known: KnownModel

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.errors.model_errors import Called, how_to_set_key, model_error, shown
@@ -27,8 +28,7 @@ _OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like"})
 """Providers outside `openai_compatible_providers` for which litellm falls back to OPENAI_API_KEY."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LitellmTarget:
+class LitellmTarget(Struct, frozen=True, kw_only=True):
     """What litellm calls for a model string."""
 
     model: str
@@ -52,8 +52,7 @@ class LitellmTarget:
         return rules_of(self.family if self.family in RULES else f"{self.family}/{self.bare}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentCheck:
+class EnvironmentCheck(Struct, frozen=True, kw_only=True):
     """litellm's check of the variables of a model's provider."""
 
     provider: str
@@ -62,8 +61,7 @@ class EnvironmentCheck:
     """Whether litellm checks this provider at all; if not, `missing` is empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedModel:
+class _NamedModel(Struct, frozen=True):
     """A model string as litellm parses it."""
 
     model: str
@@ -74,8 +72,7 @@ class _NamedModel:
     """The provider's key, if litellm already found it in the environment."""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetChoice:
+class TargetChoice(Struct, frozen=True):
     """A model string and an endpoint to be resolved."""
 
     name: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.display_text import one_line
 
@@ -119,8 +120,7 @@ MAX_PROMPT_CHARS = 50_000
 """Maximum length of a prompt that is parsed; one of this length blocks the event loop for 0.5 s at worst."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfflineAnswer:
+class OfflineAnswer(Struct, frozen=True, kw_only=True):
     """Text of an answer, and the tool that it calls, if any."""
 
     text: str
@@ -129,8 +129,7 @@ class OfflineAnswer:
     call_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One request of the user."""
 
     calls: tuple[OfflineAnswer, ...]
@@ -140,8 +139,7 @@ class Step:
     """Beginning of the report. The last result follows as output after a colon, otherwise as a sentence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotUnderstood:
+class NotUnderstood(Struct, frozen=True, kw_only=True):
     """A part of the prompt that matches no form; then nothing is done."""
 
     text: str

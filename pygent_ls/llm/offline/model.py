@@ -10,8 +10,9 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.conversation_text import fenced
 from pygent_ls.agent.context.untrusted_text import unmarked

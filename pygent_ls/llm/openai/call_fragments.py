@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.model import ToolCallChunk
 from pygent_ls.llm.message_rules import CALL_ID, COMMON, MAX_CALL_ID_CHARS
 
 
-@dataclass(slots=True)
-class _OpenCall:
+class _OpenCall(Struct):
     place: int
     index: int | None
     id: str
@@ -23,8 +23,7 @@ class _OpenCall:
     """Data that the provider expects back with the call."""
 
 
-@dataclass(slots=True)
-class CallFragments:
+class CallFragments(Struct):
     """The tool calls of one answer as they arrive; `add` numbers them from 0 in the order they began.
 
     By the format, `index` distinguishes the calls, and id and name come once. Observed instead: no index, every call at

@@ -16,6 +16,7 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
 )
 from pygent_ls.agent.ports.model import ToolDefinition
+from pygent_ls.llm.conversions import Conversion, converted
 from pygent_ls.llm.message_rules import COMMON, NO_REASONING, NO_SIGNATURE, STAND_IN, MessageRules
 
 NO_OUTPUT = "(no output)"
@@ -40,32 +41,40 @@ ChatMessage = dict[str, Any]
 
 
 def chat_messages(
-    system: str, messages: Sequence[Message], rules: MessageRules = COMMON, *, thinks: bool = False
+    system: str,
+    messages: Sequence[Message],
+    rules: MessageRules = COMMON,
+    *,
+    thinks: bool = False,
+    reuse: dict[str, Any] | None = None,
 ) -> list[ChatMessage]:
     """Return the system prompt and the conversation, by the rules of a family; empty messages are left out.
 
     Every string is encodable as UTF-8. Thinking is sent back only if the family has a field for it, or as data that its
-    provider expects back. `thinks` says that the request asks for reasoning.
+    provider expects back. `thinks` says that the request asks for reasoning. With `reuse`, the messages belong to
+    several requests and must not be changed.
     """
-    chat: list[ChatMessage] = [{"role": "system", "content": utf8(system)}] if system.strip() else []
-    ids: dict[str, str] = {}
-    for message in messages:
+
+    def add(message: Message, done: Conversion[ChatMessage]) -> None:
         match message.role:
             case "user":
-                _extend(chat, _user(message, ids, rules), rules)
+                _extend(done.rows, _user(message, done.ids, rules), rules)
             case "assistant":
-                _extend(chat, _assistant(message, ids, rules, thinks=thinks), rules)
-    return chat
+                _extend(done.rows, _assistant(message, done.ids, rules, thinks=thinks), rules)
+
+    first = [{"role": "system", "content": utf8(system)}] if system.strip() else []
+    return [*first, *converted(messages, add, reuse, ("chat", rules, thinks))]
 
 
 def mark_for_cache(chat: list[ChatMessage]) -> None:
     """Set cache marks in Anthropic's form on the system prompt and on the last two messages that can have one, so that
     the next request finds what this one cached."""
-    texts = [message for message in chat if message["content"] and message["role"] != "system"]
-    for message in [each for each in chat[:1] if each["role"] == "system"] + texts[-2:]:
-        content = message["content"]
+    texts = [place for place, message in enumerate(chat) if message["content"] and message["role"] != "system"]
+    for place in [*(place for place, each in enumerate(chat[:1]) if each["role"] == "system"), *texts[-2:]]:
+        content = chat[place]["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        message["content"] = [*parts[:-1], {**parts[-1], "cache_control": {"type": "ephemeral"}}]
+        marked = {**parts[-1], "cache_control": {"type": "ephemeral"}}
+        chat[place] = {**chat[place], "content": [*parts[:-1], marked]}
 
 
 def _extend(chat: list[ChatMessage], new: Iterator[ChatMessage], rules: MessageRules) -> None:
@@ -73,7 +82,7 @@ def _extend(chat: list[ChatMessage], new: Iterator[ChatMessage], rules: MessageR
     for message in new:
         last = chat[-1] if chat else None
         if last and last["role"] == message["role"] == "user" and _is_text(last) and _is_text(message):
-            last["content"] += "\n\n" + message["content"]
+            chat[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
             continue
         if last and last["role"] == "tool" and message["role"] == "user" and not rules.user_may_follow_tool:
             chat.append({"role": "assistant", "content": STAND_IN})

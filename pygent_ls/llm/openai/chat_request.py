@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.model import Effort, ModelRequest
 from pygent_ls.llm.catalog.known_model import KnownModel
@@ -24,7 +25,8 @@ def chat_request(request: ModelRequest, target: NativeTarget, known: KnownModel,
     """Return the request body, without what the model refused before and with what it required."""
     optional = _optional(request, target, known, learned)
     rules = _rules(target, learned)
-    messages = chat_messages(request.system, request.messages, rules, thinks=_thinks(optional, known))
+    thinks = _thinks(optional, known)
+    messages = chat_messages(request.system, request.messages, rules, thinks=thinks, reuse=request.reuse)
     if _takes_marks(target) and "cache_control" not in learned.left_out:
         mark_for_cache(messages)
     body: dict[str, Any] = {"model": target.model, "messages": messages, "stream": True}

@@ -14,6 +14,7 @@ from pygent_ls.agent.json_fields import obj
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.catalog.known_model import KnownModel
+from pygent_ls.llm.conversions import Conversion, converted
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
@@ -59,7 +60,9 @@ def responses_request(
     """Return the request body, without what the model refused before."""
     body: dict[str, Any] = {
         "model": target.model,
-        "input": responses_input(request.messages, reasoning="thinking_back" not in learned.left_out),
+        "input": responses_input(
+            request.messages, reasoning="thinking_back" not in learned.left_out, reuse=request.reuse
+        ),
         "stream": True,
         "store": False,
     }
@@ -108,20 +111,21 @@ def responses_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     ]
 
 
-def responses_input(messages: Sequence[Message], *, reasoning: bool) -> list[Item]:
-    """Return the conversation as items, without empty messages and without reasoning that nothing follows."""
-    items: list[Item] = []
-    ids: dict[str, str] = {}
-    for message in messages:
-        ids |= {call.id: COMMON.sent_id(call) for call in message.tool_calls}
+def responses_input(messages: Sequence[Message], *, reasoning: bool, reuse: dict[str, Any] | None = None) -> list[Item]:
+    """Return the conversation as items, without empty messages and without reasoning that nothing follows. With
+    `reuse`, the items belong to several requests and must not be changed."""
+
+    def add(message: Message, done: Conversion[Item]) -> None:
+        done.ids.update((call.id, COMMON.sent_id(call)) for call in message.tool_calls)
         if message.role == "user":
-            items += _user(message, ids)
-            continue
-        said = list(_assistant(message, ids, reasoning=reasoning))
+            done.rows += _user(message, done.ids)
+            return
+        said = list(_assistant(message, done.ids, reasoning=reasoning))
         while said and said[-1]["type"] == "reasoning":
             said.pop()
-        items += said
-    return items
+        done.rows += said
+
+    return converted(messages, add, reuse, ("responses", reasoning))
 
 
 def _user(message: Message, ids: Mapping[str, str]) -> Iterator[Item]:

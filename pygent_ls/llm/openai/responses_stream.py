@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.json_fields import number, obj, objects, text, texts
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, SearchChunk, TextChunk, ThinkingChunk, UsageChunk
@@ -43,8 +44,7 @@ def is_last(event: SentEvent) -> bool:
     return (event.name or (found[1] if found else "")) in _LAST or event.data.strip() == DONE
 
 
-@dataclass(slots=True)
-class _Places:
+class _Places(Struct):
     """Assigns events to output items, also for servers that leave `output_index` out, such as llama.cpp."""
 
     _by_id: dict[str, int] = field(default_factory=dict[str, int])
@@ -69,8 +69,7 @@ class _Places:
         return known
 
 
-@dataclass(slots=True, kw_only=True)
-class ResponsesStream:
+class ResponsesStream(Struct, kw_only=True):
     """Translates one answer, event by event; `end` is called after the last event."""
 
     known: KnownModel

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.model import TextChunk, ThinkingChunk
 
@@ -21,8 +22,7 @@ def opens_in_prompt(model: str) -> bool:
     return bool(_OPENS_IN_PROMPT.search(model))
 
 
-@dataclass(slots=True, kw_only=True)
-class ThinkTags:
+class ThinkTags(Struct, kw_only=True):
     """Splits the text of one answer into text and thinking.
 
     `off` is called when thinking arrives in its own field, `close` at the end. Only a tag at the very beginning counts:

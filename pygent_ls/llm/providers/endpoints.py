@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
+
+from pygent_ls.errors import SettingError
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.known_providers import OFFLINE, SCRIPTED, first_set, provider_named
 from pygent_ls.llm.providers.litellm_providers import NAMES
@@ -38,7 +43,7 @@ class ProviderSettings:
 
     api_base: str = ""
     api_key_env: str = ""
-    extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    extra_headers: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str], repr=False)
 
     @property
     def is_empty(self) -> bool:
@@ -49,8 +54,31 @@ class ProviderSettings:
 NOTHING_SET = ProviderSettings()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
+class AllowedModels(Struct, frozen=True, kw_only=True):
+    """Models that the administrator of the machine allows; by default all."""
+
+    file: str = ""
+    """Path of the file that says so, for messages."""
+    globs: tuple[str, ...] | None = None
+    """Globs of their names; None for all. The offline model, which sends nothing, is always allowed."""
+    problem: str = ""
+    """Why no model may be used; empty if those that match may."""
+
+    def check(self, name: str) -> None:
+        """Raise `SettingError` for a model that may not be used."""
+        if self.problem:
+            raise SettingError(self.problem)
+        if not self.allows(name):
+            allowed = ", ".join(self.globs or ()) or "none"
+            raise SettingError(f"The model {name.strip()} is locked by {self.file}, which allows only: {allowed}.")
+
+    def allows(self, name: str) -> bool:
+        """Whether the model may be used."""
+        name = name.strip()
+        return self.globs is None or name == OFFLINE or any(fnmatchcase(name, each) for each in self.globs)
+
+
+class Endpoints(Struct, frozen=True, kw_only=True):
     """Settings of all providers; `choose` returns the endpoint of one."""
 
     model: str = ""
@@ -62,6 +90,7 @@ class Endpoints:
     """The `[providers.NAME]` tables, by name."""
     common: Endpoint = field(default_factory=Endpoint)
     """Settings common to all models: timeouts, betas, programs, prices. It has no address, key or header."""
+    allowed: AllowedModels = field(default_factory=AllowedModels)
 
     @property
     def key_variables(self) -> frozenset[str]:

@@ -6,8 +6,9 @@ Names, variables and addresses are those of litellm 1.106.2, so that a setting m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from pygent_ls.llm.keys.saved_keys import SavedKeys
@@ -24,8 +25,7 @@ Protocol = Literal["chat", "messages", "litellm"]
 """Protocol of a provider: chat completions, Anthropic's Messages API, or one that only litellm implements."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
+class Habits(Struct, frozen=True, kw_only=True):
     """Differences of a provider from other chat completions providers."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -45,8 +45,7 @@ class Habits:
     """End of its address, added if the variable or setting lacks it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class Provider(Struct, frozen=True, kw_only=True):
     """One provider, by litellm's name for it."""
 
     name: str
@@ -269,8 +268,7 @@ def first_set(variables: tuple[str, ...], env: Mapping[str, str]) -> str | None:
     return next((variable for variable in variables if env.get(variable, "").strip()), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefaultModel:
+class DefaultModel(Struct, frozen=True, kw_only=True):
     """A model chosen by default, and the reason, as shown by `doctor`."""
 
     name: str

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from msgspec import Struct
+
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.model import (
     Chunk,
@@ -42,24 +44,21 @@ DEFAULT_CHUNK_CHARS = 8
 DEFAULT_USAGE = Usage(input_tokens=100, output_tokens=20, cost_usd=0.0, context_tokens=120)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptedCall:
+class ScriptedCall(Struct, frozen=True, kw_only=True):
     """A tool call; `arguments` is JSON text, or an invalid replacement for it."""
 
     name: str
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptedError:
+class ScriptedError(Struct, frozen=True, kw_only=True):
     """An error that the call raises."""
 
     type: ModelErrorType
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptedAnswer:
+class ScriptedAnswer(Struct, frozen=True, kw_only=True):
     """One line of the script."""
 
     text: str = ""
@@ -72,8 +71,7 @@ class ScriptedAnswer:
     error: ScriptedError | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class Script(Struct, frozen=True, kw_only=True):
     """A whole file."""
 
     answers: tuple[ScriptedAnswer, ...] = ()

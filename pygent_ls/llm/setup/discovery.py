@@ -11,9 +11,11 @@ import http.client
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.llm.cli.programs import PREFIX, PRESETS
 from pygent_ls.llm.providers.known_providers import OTHERS, PROVIDERS, Provider, first_set, provider_named
@@ -54,8 +56,7 @@ _OWNERS: Mapping[str, str] = {
 _PROVIDERS_OF_KINDS: Mapping[str, str] = {"Ollama": "ollama_chat", "LM Studio": "lm_studio", "llama.cpp": "llamafile"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalServer:
+class LocalServer(Struct, frozen=True, kw_only=True):
     """A server that answers."""
 
     kind: str
@@ -73,8 +74,7 @@ class LocalServer:
         return f"{self.provider}/{model}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstalledProgram:
+class InstalledProgram(Struct, frozen=True, kw_only=True):
     """A program on PATH that can be a model."""
 
     name: str
@@ -82,8 +82,7 @@ class InstalledProgram:
     """Its model string."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovered:
+class Discovered(Struct, frozen=True, kw_only=True):
     """Available models."""
 
     keyed: tuple[tuple[Provider, str], ...] = ()
@@ -92,8 +91,7 @@ class Discovered:
     programs: tuple[InstalledProgram, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ServerPlace:
+class _ServerPlace(Struct, frozen=True, kw_only=True):
     """Possible address of a server."""
 
     provider: Provider

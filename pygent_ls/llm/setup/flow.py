@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from msgspec import Struct
+
 from pygent_ls.agent.ports.questioner import AnswerChoice, CannotAsk, Question, QuestionAnswered, Questioner
 from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError, SetupError
 from pygent_ls.llm.cli.programs import PRESETS
@@ -65,8 +67,7 @@ class Candidate:
     """Whether it is saved although its call failed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupPorts:
+class SetupPorts(Struct, frozen=True, kw_only=True):
     """Ports of the questions to the rest of the program."""
 
     questioner: Questioner
@@ -87,8 +88,7 @@ class SetupPorts:
     """Makes it the user's default and returns a message about it. Raises `SettingError`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetUp:
+class SetUp(Struct, frozen=True, kw_only=True):
     """Result of the setup."""
 
     text: str

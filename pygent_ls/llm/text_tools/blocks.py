@@ -19,14 +19,14 @@ import json
 import re
 from collections import deque
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.tools.arguments import StringState, load_json, string_state
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCall:
+class FoundCall(Struct, frozen=True):
     """A call; `arguments` is JSON text, or what the model wrote in its place."""
 
     name: str

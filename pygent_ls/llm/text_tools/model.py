@@ -5,12 +5,15 @@ Calls have the form of `llm/text_tools/blocks.py`. Calls and results in the hist
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import uuid
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.ports.model import (
@@ -145,8 +148,7 @@ class _CallFinder:
                     yield TextChunk(text=piece)
 
 
-@dataclass(frozen=True, slots=True)
-class TextToolCalls:
+class TextToolCalls(Struct, frozen=True):
     """A model whose tools are text: always, or with `setting` `auto` once it is known to lack native calls."""
 
     inner: Model
@@ -166,7 +168,7 @@ class TextToolCalls:
     def facts(self) -> ModelFacts:
         """The inner model's facts; while tools are text, its output cannot follow a schema."""
         facts = self.inner.facts
-        return replace(facts, formats_output=False) if self._as_text else facts
+        return replace(facts, formats_output=False) if self._is_text(facts) else facts
 
     async def prepare(self) -> None:
         """Prepare the inner model."""
@@ -213,8 +215,13 @@ class TextToolCalls:
 
     @property
     def _as_text(self) -> bool:
-        return self.setting == "on" or (self.setting == "auto" and not self.inner.facts.has_native_tools)
+        return self._is_text(self.inner.facts)
+
+    def _is_text(self, facts: ModelFacts) -> bool:
+        return self.setting == "on" or (self.setting == "auto" and not facts.has_native_tools)
 
     def _rewritten(self, request: ModelRequest) -> ModelRequest:
         messages = messages_as_text(request.messages)
-        return replace(request, system=with_tools(request.system, request.tools), messages=messages, tools=())
+        return dataclasses.replace(
+            request, system=with_tools(request.system, request.tools), messages=messages, tools=()
+        )

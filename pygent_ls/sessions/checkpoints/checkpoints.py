@@ -9,10 +9,11 @@ import glob
 import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.edits.checkpointer import MAX_CHANGES, ProgramEnd
 from pygent_ls.agent.edits.named_paths import NamedPaths
@@ -55,8 +56,7 @@ MAX_NAMED = 500
 """Maximum number of paths named by a command that are read before it runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class Conversation(Struct, frozen=True, kw_only=True):
     """A conversation that can be restored."""
 
     messages: tuple[Message, ...] | None = None
@@ -66,8 +66,7 @@ class Conversation:
     daemon."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True, kw_only=True):
     """A state that can be restored."""
 
     id: str
@@ -84,16 +83,14 @@ class Checkpoint:
     """Files that the agent changed between this checkpoint and the next."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True, kw_only=True):
     """Difference of a file between a checkpoint and now."""
 
     path: Path
     patch: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RunningProgram:
+class _RunningProgram(Struct, frozen=True, kw_only=True):
     """A running program, and the positions in the logs of changes at which it began."""
 
     before: Snapshot

@@ -68,8 +68,10 @@ class PlannedEdit:
         moved: dict[Path, Path] = {}
         for operation in self._plan.operations:
             match operation:
-                case WriteText(path=path, text=text):
+                case WriteText(path=path, text=text, copied_from=source):
                     after[path] = with_bytes(path, text)[0]
+                    if source is not None:
+                        moved[path] = source
                 case MoveFile(source=source, destination=destination):
                     inside = [each.relative_to(source) for each in self._before if source in each.parents]
                     for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
@@ -91,8 +93,10 @@ class PlannedEdit:
         moved: dict[Path, Path] = {}
         for operation in stands.operations:
             match operation:
-                case WriteText(path=path, text=text):
+                case WriteText(path=path, text=text, copied_from=source):
                     texts[path] = text
+                    if source is not None:
+                        moved[path] = source
                     if operation.before is not None:
                         before[path] = self._held_by(operation.before)
                 case MoveFile(source=source, destination=destination):

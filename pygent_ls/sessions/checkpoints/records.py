@@ -14,10 +14,11 @@ import os
 import shutil
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec import Struct
 
 from pygent_ls.sessions.checkpoints.versions import Author
 from pygent_ls.workspace.git.worktree import WorktreePlace
@@ -30,6 +31,9 @@ from pygent_ls.workspace.snapshots.store import TreeEntry, put
 VERSION = 2
 """Version of the line format. Lines of a later version are skipped. So are lines of version 1 that record what the
 agent wrote, because they do not record the previous content."""
+
+DAMAGED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""Exceptions for a line that is not a record."""
 
 DAY_S = 86_400
 
@@ -44,8 +48,7 @@ SUFFIX = ".checkpoints"
 journal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedCheckpoint:
+class RecordedCheckpoint(Struct, frozen=True, kw_only=True):
     """Stored form of a checkpoint."""
 
     id: str
@@ -58,8 +61,7 @@ class RecordedCheckpoint:
     before the turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenBack:
+class TakenBack(Struct, frozen=True, kw_only=True):
     """Checkpoints that redo what was undone since the last turn, from this record on."""
 
     checkpoints: tuple[str, ...]
@@ -68,8 +70,7 @@ class TakenBack:
     empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class Changed(Struct, frozen=True, kw_only=True):
     """Change of a path from `before` to `after`, as `Versions.changed` takes it."""
 
     path: Path
@@ -82,23 +83,20 @@ class Changed:
     """False for an edit that is about to be made. Another record follows unless the daemon dies."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Went:
+class Went(Struct, frozen=True, kw_only=True):
     """Restore of an earlier version of a path, as `Versions.went_to` takes it."""
 
     path: Path
     number: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unkept:
+class Unkept(Struct, frozen=True, kw_only=True):
     """Path that is in no snapshot and was changed or removed while a command ran."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownTurn:
+class KnownTurn(Struct, frozen=True, kw_only=True):
     """Whether, from this record on, it is known what the commands of a turn changed; False while one runs."""
 
     turn_id: str
@@ -138,7 +136,7 @@ class CheckpointRecords:
         """Return a value that differs after each change; None if the session has no records."""
         try:
             found = self._file.stat()
-        except OSError:
+        except (OSError, ValueError):  # the second for an id that cannot be a name
             return None
         return found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -146,7 +144,7 @@ class CheckpointRecords:
         """Yield all readable records in order; yield nothing if the session has none."""
         with contextlib.suppress(OSError):
             for line in self._file.read_bytes().splitlines():
-                with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+                with contextlib.suppress(*DAMAGED):
                     given: Any = json.loads(line)
                     if given["version"] <= VERSION:
                         yield self._record(given)

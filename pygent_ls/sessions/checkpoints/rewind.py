@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.edits.commit import standing
 from pygent_ls.agent.messages import Message, now, user_message
@@ -37,16 +38,14 @@ NEVER_KEPT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(Struct, frozen=True, kw_only=True):
     """A file that was left as it is, or was restored only in part."""
 
     path: Path
     reason: str
 
 
-@dataclass(kw_only=True)
-class Restored:
+class Restored(Struct, kw_only=True):
     """Result of a restore."""
 
     restored: list[Path] = field(default_factory=list[Path])
@@ -61,8 +60,7 @@ class Restored:
     """Id of the checkpoint that undoes the restore."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class _Way(Struct, frozen=True, kw_only=True):
     """Planned restore of one path, from what it holds to what it is to hold."""
 
     path: Path
@@ -85,6 +83,7 @@ class _Rewind:
         self._now = now
         self._wanted = wanted
         self._discardable = MACHINE_AND_PROGRAMS if wanted.uncertain else MACHINE
+        self._same: dict[Path, Version] = {}
         self.done = Restored()
 
     async def decide(self) -> Sequence[_Way]:
@@ -122,7 +121,7 @@ class _Rewind:
         if self._wanted.force:
             await self._checkpoints.keep(each.path for each in ways)
         else:
-            ways = self._with_whole_moves(ways, changes.keys())
+            ways = self._with_whole_moves(ways, changes)
         there = [path for path in self.done.uncertain if seen[path].entry is not None]
         in_folders = [(path, max(self._then.folders_above(path), default=None)) for path in there]
         asked = [PathChange(path=path, folder=folder, old=None, new=None) for path, folder in in_folders if folder]
@@ -155,26 +154,52 @@ class _Rewind:
             self._skip(path, YOURS_BEFORE)
         return None if end is versions.top else _Way(path=path, folder=folder, now=held, then=end.held, version=end)
 
-    def _with_whole_moves(self, ways: Sequence[_Way], changed: Collection[Path]) -> Sequence[_Way]:
+    def _with_whole_moves(self, ways: Sequence[_Way], changed: Mapping[Path, PathChange]) -> Sequence[_Way]:
         """Drop the plans that would restore only one side of a move or copy, because the other may hold the only
         copy."""
+        self._same = self._same_again(changed)
         while True:
-            going = {each.path for each in ways}
-            halves = [each for each in ways if not self._stays_whole(each, going, changed)]
+            going = {each.path: each.version for each in ways} | self._same
+            halves = {
+                path
+                for path, version in going.items()
+                if version and not self._stays_whole(path, version, going, changed)
+            }
             if not halves:
                 return ways
-            for each in halves:
-                self._skip(each.path, MOVED)
-            ways = [each for each in ways if each not in halves]
+            for path in halves:
+                if self._same.pop(path, None) is None:
+                    self._skip(path, MOVED)
+            ways = [each for each in ways if each.path not in halves]
 
-    def _stays_whole(self, way: _Way, going: Collection[Path], changed: Collection[Path]) -> bool:
-        if way.version is None:
-            return True
-        for other in moves_between(self._checkpoints.versions[way.path].top, way.version):
+    def _same_again(self, changed: Collection[Path]) -> dict[Path, Version]:
+        """Return the paths that the agent changed and that hold again what they are to hold, with the version to
+        restore. Nothing is written there, but other files may have been moved or copied from them, or moved to them."""
+        found: dict[Path, Version] = {}
+        for path, versions in self._checkpoints.versions.items():
+            top, goal = versions.top, versions.at(self._moment)
+            if path not in changed and top is not goal and top.held == goal.held:
+                kept = {*goal.line}
+                if all(each.author in self._discardable for each in top.line if each not in kept):
+                    found[path] = goal
+        return found
+
+    def _stays_whole(
+        self, path: Path, version: Version, going: Mapping[Path, Version | None], changed: Mapping[Path, PathChange]
+    ) -> bool:
+        for other in moves_between(self._checkpoints.versions[path].top, version):
             versions = self._checkpoints.versions.get(other)
-            is_copy = versions is None or not versions.has_moved(way.path)
-            is_as_then = other not in changed if versions is None else versions.top is versions.at(self._moment)
-            if not (other in going or is_as_then or (is_copy and way.then.entry is not None)):
+            is_copy = versions is None or not versions.has_moved(path)
+            if versions is None:
+                is_as_then = other not in changed
+            else:
+                end = going.get(other) or versions.top
+                is_as_then = end is versions.at(self._moment)
+                if other in changed:  # the user may have changed it before the agent first did
+                    is_as_then &= changed[other].old == end.held.entry
+                if not is_as_then:  # it ends before, but may undo this move
+                    is_as_then = path in moves_between(versions.top, end)
+            if not (is_as_then or (is_copy and version.held.entry is not None)):
                 return False
         return True
 
@@ -231,6 +256,8 @@ class _Rewind:
             await self._on_disk(way, contents)
         for way in [each for each in on_disk if each.then.entry is not None]:
             await self._on_disk(way, contents)
+        for path, version in self._same.items():
+            self._checkpoints.went(path, version.number)
         await self._checkpoints.record()
         self.done.restored.sort()
         self.done.skipped.sort(key=lambda each: each.path)
@@ -305,8 +332,7 @@ def _mode(way: _Way) -> int:
     return way.then.mode or (0o755 if way.then.entry is not None and way.then.entry.mode == "100755" else 0o644)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RewindTarget:
+class RewindTarget(Struct, frozen=True, kw_only=True):
     """What to restore, and how."""
 
     files: bool
@@ -343,6 +369,8 @@ async def go_back(
             if wanted.force:
                 raise
     rewind = _Rewind(checkpoints, then, now_kept, wanted)
+    if not wanted.files:
+        await checkpoints.see(checkpoints.versions)  # a redo restores the files as they are now
     ways = await rewind.decide() if wanted.files else ()
     label = f"{BEFORE}{then.label.removeprefix(BEFORE)}"  # not repeated when a restore is itself undone
     said = Conversation(messages=tuple(messages), journal_size=journal_size)

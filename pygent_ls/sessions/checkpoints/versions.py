@@ -10,9 +10,10 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.workspace.snapshots.path_state import Held
 
@@ -27,8 +28,7 @@ MACHINE_AND_PROGRAMS: frozenset[Author] = frozenset({"agent", "restore", "progra
 """Authors whose versions a restore discards if the user, shown the files, agrees."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Version:
+class Version(Struct, frozen=True, eq=False):
     """One version. `number` counts the versions of its path from 0, the root."""
 
     number: int
@@ -48,8 +48,7 @@ class Version:
             version = version.parent
 
 
-@dataclass(slots=True)
-class Versions:
+class Versions(Struct):
     """Versions of one path. Moments are increasing numbers, shared by all paths of a session."""
 
     root: Version
@@ -120,11 +119,14 @@ def way_back(now: Version, goal: Version, wanted: Held, discardable: Collection[
     content, or at the first version that must not be discarded."""
     kept = set(goal.line)
     version = now
+    exact: Version | None = None
     while version not in kept:
-        if version.held == wanted or version.author not in discardable or version.parent is None:
-            return version
+        if exact is None and version.held == wanted:
+            exact = version
+        if version.author not in discardable or version.parent is None:
+            return exact or version
         version = version.parent
-    return goal
+    return goal if exact is None or goal.held == wanted else exact
 
 
 def moves_between(one: Version, other: Version) -> set[Path]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 MAX_WRITES = 20_000
 """Maximum number of remembered writes. More during one command are rare; then the oldest are forgotten."""
 
 
-@dataclass(slots=True)
-class WriteLog:
+class WriteLog(Struct):
     """Writes of all sessions, each at an increasing moment."""
 
     _now: int = 0

@@ -16,6 +16,7 @@ from pygent_ls.sessions.turns.reading_context import reading_context
 from pygent_ls.tools.git.program import read_git, repository_of
 from pygent_ls.tools.git.review_target import ReviewTarget, TargetKind, target_of
 from pygent_ls.tools.git.reviewed_changes import ReviewedChanges, changes_of
+from pygent_ls.tools.report_finding import finding_tool
 
 REPORT_FINDING = "report_finding"
 """Name of the tool that the review adds."""
@@ -43,8 +44,6 @@ findings; the user sees them as a list."""
 
 
 async def _review(call: CommandCall) -> ModelPrompt:
-    from pygent_ls.tools.report_finding import finding_tool  # imports pydantic, which is slow
-
     await call.session.take_settings()
     services = call.session.services
     if call.session.model == OFFLINE:

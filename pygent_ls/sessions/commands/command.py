@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
+
+from msgspec import Struct, field
 
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.turns.command_turn import ModelPrompt
@@ -20,16 +21,14 @@ CommandSource = Literal["built-in", "user", "workspace", "alias", "mcp", "agent"
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordChoice:
+class WordChoice(Struct, frozen=True, kw_only=True):
     """A word that may follow in a command, and its meaning."""
 
     word: str
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandCall:
+class CommandCall(Struct, frozen=True, kw_only=True):
     """A command as it was entered, and what it acts on."""
 
     session: SessionOfCommands
@@ -58,8 +57,7 @@ Complete = Callable[[CommandCall], Awaitable[Sequence[WordChoice]]]
 """Returns the candidates for the next word; the words before it are the call's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A command; its name is without the slash."""
 
     name: str
@@ -85,8 +83,7 @@ class Command:
         return [*own, *(f"{self.name} {usage}" for part in self.parts for usage in part.usages)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandList:
+class CommandList(Struct, frozen=True, kw_only=True):
     """All current commands by name, in the order in which they are listed."""
 
     commands: Mapping[str, Command] = field(default_factory=dict[str, Command])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.window import chars_of, tokens_of
 from pygent_ls.agent.messages import (

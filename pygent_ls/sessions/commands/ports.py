@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.errors import SessionError
@@ -163,8 +164,7 @@ async def _no_skills() -> Sequence[Skill]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandFacts:
+class CommandFacts(Struct, frozen=True, kw_only=True):
     """Facts about the rest of the program, read anew at each use."""
 
     models: Callable[[], Awaitable[Sequence[NamedModel]]] = _no_models

@@ -7,8 +7,9 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.errors import SessionError, ToolError

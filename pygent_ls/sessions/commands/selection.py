@@ -52,13 +52,19 @@ async def _mode(call: CommandCall) -> str:
         mode = one_of(call, "mode", {name: name for name in get_args(Mode)})
         call.session.permissions.set_mode(mode)
         return f"Mode set to `{mode}`: {MODES[mode]}."
-    current = call.session.permissions.mode
-    lines = [f"- `{name}`: {what}{' (current)' if name == current else ''}" for name, what in MODES.items()]
+    current, offered = call.session.permissions.mode, _offered_modes(call)
+    lines = [f"- `{name}`: {what}{' (current)' if name == current else ''}" for name, what in offered.items()]
     return "\n".join([f"Current mode: `{current}`.", *lines])
 
 
 async def _modes(call: CommandCall) -> Sequence[WordChoice]:
-    return () if call.words else [WordChoice(word=name, detail=what) for name, what in MODES.items()]
+    offered = _offered_modes(call)
+    return () if call.words else [WordChoice(word=name, detail=what) for name, what in offered.items()]
+
+
+def _offered_modes(call: CommandCall) -> Mapping[Mode, str]:
+    """Return the modes that the administrator allows; the others are refused with the reason."""
+    return {name: what for name, what in MODES.items() if call.session.permissions.admin.allows(name)}
 
 
 USUAL = "default"
@@ -67,11 +73,11 @@ USUAL = "default"
 
 async def _effort(call: CommandCall) -> str:
     if call.text == USUAL:
-        call.session.choices.effort = None
+        call.session.choices.set_effort(None)
         return "Effort reset: the agent, the settings or the model determine it from the next prompt on."
     if call.text:
         effort = one_of(call, "effort", {name: name for name in get_args(Effort)})
-        call.session.choices.effort = effort
+        call.session.choices.set_effort(effort)
         return f"Effort set to `{effort}` from the next prompt on. Each model gets the nearest level it supports."
     chosen = call.session.choices.effort
     now = f"Current effort: `{chosen}`." if chosen else "The agent, the settings or the model determine the effort."
@@ -131,6 +137,7 @@ async def _list_rules(call: CommandCall) -> str:
 
 
 _ORIGINS = {
+    "admin": "the administrator's settings",
     "user": "your settings",
     "workspace": "the workspace's settings",
     "environment": "the environment",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import get_args
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.conversation_text import fenced
 from pygent_ls.agent.display_text import one_line
@@ -19,6 +20,7 @@ from pygent_ls.sessions.export.importer import masked_message
 from pygent_ls.sessions.index.entries import SessionEntry, meant
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.journal.trash import TRASH_DAYS
+from pygent_ls.sessions.saved_format.reader import read_saved
 from pygent_ls.sessions.saved_format.writer import settled
 
 MAX_LISTED = 50
@@ -186,7 +188,6 @@ def _slug(name: str) -> str:
 async def _load_file(call: CommandCall) -> str:
     if len(call.words) != 1:
         raise UsageError("Name one file; quote names with spaces.")
-    from pygent_ls.sessions.saved_format.reader import read_saved
 
     text, shown = await read_file(call.session.services, call.words[0])
     saved = await asyncio.to_thread(read_saved, text, f"`{shown}`")  # it may be long

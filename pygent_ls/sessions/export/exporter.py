@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.conversation_text import conversation_text
 from pygent_ls.agent.messages import Message, Usage

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Usage, now
 from pygent_ls.agent.tools.session_secrets import SessionSecrets

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.agent.events import Finished
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.sessions.export.exporter import Exportable
+from pygent_ls.sessions.journal.decoder import ParsedLine, UnreadableError, event_of, parsed, record_of
 from pygent_ls.sessions.journal.files import JournalLine
 from pygent_ls.sessions.journal.records import (
     Agents,
@@ -28,11 +30,9 @@ from pygent_ls.sessions.journal.records import (
     State,
     Told,
 )
+from pygent_ls.sessions.journal.replay import MOST_SEQ
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.titles import UNNAMED
-
-if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.decoder import ParsedLine
 
 BEGINNINGS = ("turn_queued", "turn_started")
 """Events that begin a turn."""
@@ -58,8 +58,7 @@ class Listable(Exportable, Protocol):
     def last_seq(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionEntry:
+class SessionEntry(Struct, frozen=True, kw_only=True):
     """A session in a list."""
 
     id: str
@@ -112,8 +111,7 @@ def meant(wanted: str, sessions: Iterable[SessionEntry]) -> list[SessionEntry]:
     return [each for each in found if each.id == wanted] or found
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(Struct, frozen=True):
     """The text of a message at that position in the conversation."""
 
     place: int
@@ -121,8 +119,7 @@ class Put:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CutAt:
+class CutAt(Struct, frozen=True):
     """The messages at that position and after it were removed from the conversation."""
 
     place: int
@@ -131,8 +128,7 @@ class CutAt:
 Change = Put | CutAt
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(Struct):
     """What is known of a session from its journal so far. Reading further lines updates it."""
 
     begun: Begun | None = None
@@ -149,8 +145,6 @@ class Facts:
 
     def add(self, lines: Iterable[JournalLine]) -> list[Change]:
         """Process the next lines; return the changes to the searchable text."""
-        from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
-
         changes: list[Change] = []
         passed: dict[int, bytes] = {}
         for line in lines:
@@ -171,8 +165,6 @@ class Facts:
 
     def _passed(self, events: Mapping[int, bytes]) -> None:
         """Process the last readable one of these events."""
-        from pygent_ls.sessions.journal.decoder import UnreadableError, parsed
-
         for seq in sorted(events, reverse=True):
             if seq <= self.last_seq:
                 return
@@ -181,9 +173,6 @@ class Facts:
 
     def _happened(self, given: ParsedLine) -> None:
         """Process an event. Most only advance `last_seq`."""
-        from pygent_ls.sessions.journal.decoder import UnreadableError, event_of
-        from pygent_ls.sessions.journal.replay import MOST_SEQ
-
         try:
             kind, turn_id, seq = given["event"]["type"], given["turn"], given["seq"]
             if not isinstance(seq, int) or seq > MOST_SEQ:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 MAX_SNIPPET_CHARS = 160
 """Maximum number of characters of a snippet, around the first word that is found."""
@@ -36,8 +37,7 @@ _AROUND = "\"'`()[]{}<>.,;:!?…«»„。、「」！？（），："
 """Characters around a word that do not belong to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A part of a query that a text must contain: a word, or several in quotation marks."""
 
     core: str
@@ -62,8 +62,7 @@ class Word:
         return f'({phrase} OR "{self.whole}" *)' if self.whole else phrase
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A search query: all of the words must occur."""
 
     words: tuple[Word, ...]

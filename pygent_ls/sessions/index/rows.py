@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from pygent_ls.agent.messages import Usage
 from pygent_ls.sessions.index.entries import Facts, SessionEntry
+from pygent_ls.sessions.journal.decoder import parsed, record_of
 from pygent_ls.sessions.journal.records import Begun, Record, Spent, State, line_of
 from pygent_ls.sessions.saved_format.writer import timestamp
 
@@ -54,8 +56,6 @@ def _line(record: Record | None) -> str | None:
 
 
 def _record(line: str | None) -> Record | None:
-    from pygent_ls.sessions.journal.decoder import parsed, record_of
-
     return None if line is None else record_of(parsed(line.encode()))
 
 
@@ -65,6 +65,7 @@ def entry_out(entry: SessionEntry) -> str:
         "working_directory": str(entry.working_directory),
         "created_at": timestamp(entry.created_at),
         "updated_at": timestamp(entry.updated_at),
+        "usage": asdict(entry.usage),
     }
     return json.dumps(content)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from pygent_ls.sessions.index.query import Query, Word, folded, holds, snippet, squeezed
 from pygent_ls.sessions.index.tables import Tables
@@ -22,8 +23,7 @@ MOST_RANKED = 10_000
 50,000 turns. Ranking 10,000 takes some 20 ms of CPU time, and a word in more turns than that distinguishes few."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundTurn:
+class FoundTurn(Struct, frozen=True, kw_only=True):
     """A turn that contains all the words, some of them possibly in its session's name."""
 
     session_id: str
@@ -37,15 +37,13 @@ class FoundTurn:
     """Sort key of the session in a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
+class _Hit(Struct, frozen=True):
     session: int
     turn: int | None
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A part of a search: turns of these sessions (None for all) that contain the query's words, without the words that
     the sessions' names contain."""
 

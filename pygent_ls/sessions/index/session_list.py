@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct
 
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.index.entries import Listable, SessionEntry
@@ -29,8 +30,7 @@ _CURSOR = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z [A-Za-z0-9_-]+")
 """A cursor is the sort key of the last session on a page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFilter:
+class SessionFilter(Struct, frozen=True, kw_only=True):
     """Filter of a session list."""
 
     query: str | None = None
@@ -51,8 +51,7 @@ class SessionFilter:
         return self.folder is None or folder == self.folder or is_in_worktree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """A part of a list. `cursor` requests the next page; None on the last page."""
 
     sessions: Sequence[SessionEntry]

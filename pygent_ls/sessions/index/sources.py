@@ -6,13 +6,11 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from pygent_ls.sessions.journal.files import JournalLine, MemoryJournal, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder
-
-if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.replay import Recalled
+from pygent_ls.sessions.journal.replay import Recalled
 
 TAIL_BYTES = 64
 """Number of bytes compared before the position up to which a journal was read. They differ if the file was replaced."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.sessions.index.entries import Change, CutAt, Facts, Put, SessionEntry
@@ -45,8 +46,7 @@ NO_PLACE = 2**62
 """Last position in a conversation. A damaged journal may contain higher ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryFilter:
+class EntryFilter(Struct, frozen=True, kw_only=True):
     """Filter and maximum number of listed entries."""
 
     limit: int

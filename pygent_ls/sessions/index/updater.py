@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.index.entries import SessionEntry
@@ -35,8 +36,7 @@ def catch_up(tables: Tables, source: Source, *, is_ending: Callable[[], bool]) -
     return True
 
 
-@dataclass(slots=True)
-class _CatchingUp:
+class _CatchingUp(Struct):
     tables: Tables
     source: Source
 

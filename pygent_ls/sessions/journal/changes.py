@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.ports.workspace import FileChange
+from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
 from pygent_ls.sessions.journal.files import JournalLine
 
 Changes = Mapping[str, tuple[FileChange, ...]]
@@ -18,7 +19,6 @@ _RESULT, _INSIDE, _CHANGED = b'"type":"tool_result"', b'"parent":', b'"changes":
 
 def changes_told(lines: Iterable[JournalLine]) -> Changes:
     """Return the changes of each call of the conversation, including those of the subagents that it started."""
-    from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
 
     found: dict[str, tuple[FileChange, ...]] = {}
     parents: dict[str, str] = {}

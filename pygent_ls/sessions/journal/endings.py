@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pygent_ls.agent.events import Finished
+from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
 from pygent_ls.sessions.journal.files import JournalLine
 
 _FINISHED = b'"type":"finished"'
@@ -13,7 +14,6 @@ _FINISHED = b'"type":"finished"'
 
 def endings_told(lines: Iterable[JournalLine]) -> Mapping[str, Finished]:
     """Return the last event of each turn, by turn id."""
-    from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
 
     found: dict[str, Finished] = {}
     for line in lines:

@@ -10,17 +10,15 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pygent_ls import __version__
 from pygent_ls.agent.messages import now
 from pygent_ls.errors import SessionError
+from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 from pygent_ls.sessions.journal.files import FileJournal, Piece, is_locked, lines_of, locked, read_file
 from pygent_ls.sessions.journal.records import Begun, Opened
+from pygent_ls.sessions.journal.replay import Recalled, recall
 from pygent_ls.sessions.journal.trash import Belongings, NoBelongings, Trash
-
-if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.replay import Recalled
 
 LOCK_ATTEMPTS = 5
 LOCK_PAUSE_S = 0.02
@@ -103,8 +101,6 @@ class JournalFolder:
             raise
 
     def _recalled(self, session_id: str, *, is_running: bool) -> Recalled:
-        from pygent_ls.sessions.journal.replay import recall
-
         path = self._file(session_id)
         if path is None:
             raise unknown(session_id)
@@ -170,8 +166,6 @@ def unknown(session_id: str) -> SessionError:
 
 def _holder(path: Path) -> str:
     """Return a description of the process that last opened the journal; empty if the journal does not say."""
-
-    from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 
     found = ""
     with contextlib.suppress(OSError):

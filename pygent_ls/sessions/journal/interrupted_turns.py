@@ -6,8 +6,11 @@ A turn that never began is not closed: its prompt waits for the user.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import reduce
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.untrusted_text import OWN_WORDS
 from pygent_ls.agent.events import (
@@ -26,7 +29,7 @@ from pygent_ls.agent.events import (
     TurnStarted,
     UsageReported,
 )
-from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, Usage, now
+from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, Usage
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.records import Queued
@@ -50,8 +53,7 @@ NEEDED = frozenset(
 """Event types read of an open turn, besides those of its begin and its end."""
 
 
-@dataclass(slots=True)
-class _OpenTurn:
+class _OpenTurn(Struct):
     turn_id: str
     queued: TurnQueued | None = None
     kept: Queued | None = None
@@ -59,6 +61,8 @@ class _OpenTurn:
     has_started: bool = False
     iteration: int = 0
     total_tokens: int = 0
+    happened_at: datetime | None = None
+    """Time of the last event that was read of it."""
     usage: Usage = field(default_factory=Usage)
     """Last reported usage. Each report, by the turn or a subagent, is the total of all of them."""
     calls: dict[str, tuple[ToolCall, str | None]] = field(default_factory=dict[str, tuple[ToolCall, str | None]])
@@ -77,7 +81,7 @@ class _OpenTurn:
     changes: dict[str, FileChange] = field(default_factory=dict[str, FileChange])
 
     def add(self, told: SessionEvent) -> None:
-        self.iteration, self.total_tokens = told.iteration, told.total_tokens
+        self.iteration, self.total_tokens, self.happened_at = told.iteration, told.total_tokens, told.timestamp
         is_own = told.parent_tool_id is None
         self._ask(told)
         match told.event:
@@ -233,8 +237,12 @@ class OpenTurns:
                 found.append(replace(found[-1], role="assistant", content=(block,)))
         return found
 
-    def closing(self, last_seq: int) -> tuple[SessionEvent, ...]:
-        """Return the events that close all open turns, numbered from `last_seq` + 1 on."""
+    def closing(self, last_seq: int, otherwise: datetime) -> tuple[SessionEvent, ...]:
+        """Return the events that close all open turns, numbered from `last_seq` + 1 on.
+
+        Their time is that of the turn's last event, or `otherwise` if it has none: all who read the journal before it
+        is closed are told the same.
+        """
         found: list[SessionEvent] = []
         for turn in self._open.values():
             for event, parent in turn.closing():
@@ -246,7 +254,7 @@ class OpenTurns:
                         turn_id=turn.turn_id,
                         iteration=turn.iteration,
                         total_tokens=turn.total_tokens,
-                        timestamp=now(),
+                        timestamp=turn.happened_at or otherwise,
                         parent_tool_id=parent,
                     )
                 )

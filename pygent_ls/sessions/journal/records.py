@@ -7,12 +7,14 @@ from its position on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import (
     Attachment,
@@ -43,8 +45,7 @@ NOT_KEPT = frozenset({"old_text", "new_text"})
 """Fields of a changed file that events omit: the full texts. The patch is stored."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class Begun(Struct, frozen=True, kw_only=True):
     """First record of a journal."""
 
     id: str
@@ -56,8 +57,7 @@ class Begun:
     """Last turn that both have in common; empty if all turns are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(Struct, frozen=True, kw_only=True):
     """A daemon took the session's lock."""
 
     at: datetime
@@ -67,8 +67,7 @@ class Opened:
     """Version of pygent-ls."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True):
     """Current state of the session without its conversation. The last record applies."""
 
     at: datetime
@@ -91,30 +90,26 @@ class State:
         return other is not None and self == replace(other, at=self.at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """An event as delivered to the front ends."""
 
     event: SessionEvent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """A message of the conversation, at position `index`."""
 
     index: int
     message: Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Cut(Struct, frozen=True, kw_only=True):
     """Marks a cut: the conversation is now its first `length` messages."""
 
     length: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queued:
+class Queued(Struct, frozen=True, kw_only=True):
     """A queued prompt, without secrets: everything needed to run its turn after a crash. It applies until the turn
     begins. None in a field means the session's own value."""
 
@@ -135,8 +130,7 @@ class Queued:
     """Turn that the prompt steers, if any. The record then applies until that turn's next `steered` event."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortened:
+class Shortened(Struct, frozen=True, kw_only=True):
     """A compaction: messages that replace a part of the conversation in requests. Fields as in
     `context_memory.Compaction`."""
 
@@ -148,8 +142,7 @@ class Shortened:
     summary: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class Spent(Struct, frozen=True, kw_only=True):
     """Usage of the session and of its last turn, so far."""
 
     at: datetime
@@ -157,8 +150,7 @@ class Spent:
     last_turn: Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentNote:
+class AgentNote(Struct, frozen=True, kw_only=True):
     """A subagent in the background of which the model has to be told."""
 
     name: str
@@ -167,8 +159,7 @@ class AgentNote:
     """What the model will read of its end; None while it runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agents:
+class Agents(Struct, frozen=True, kw_only=True):
     """Subagents that run in the background, or whose reports the model has not read. The last record applies."""
 
     agents: tuple[AgentNote, ...]
@@ -243,10 +234,12 @@ def message_record(message: Message) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:
-    """Return the value in JSON types, a dataclass as an object of its fields."""
+    """Return the value in JSON types, a struct or dataclass as an object of its fields."""
     match value:
         case str() | bool() | int() | float() | None:
             return value
+        case Struct():
+            return _plain_fields(value)
         case datetime():
             return timestamp(value)
         case Path():
@@ -255,22 +248,11 @@ def plain(value: object) -> Any:
             return [plain(each) for each in cast("tuple[object, ...]", value)]
         case Mapping():
             return {str(key): plain(each) for key, each in cast("Mapping[object, object]", value).items()}
-        case _ if is_dataclass(value):
-            return dict(_plain_items(value))
+        case FilePart() | DiagnosticsPart():
+            return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
         case _:
             raise TypeError(f"{type(value).__name__} has no place in a journal")
 
 
-def _plain_fields(record: Record) -> dict[str, Any]:
-    return dict(_plain_items(record))
-
-
-def _plain_items(value: object) -> Iterator[tuple[str, Any]]:
-    for name in _names(type(value)):
-        if name not in NOT_KEPT:
-            yield name, plain(getattr(value, name))
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+def _plain_fields(value: Struct) -> dict[str, Any]:
+    return {name: plain(getattr(value, name)) for name in value.__struct_fields__ if name not in NOT_KEPT}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.memory import Compaction
 from pygent_ls.agent.events import Finished, PlanChanged, PlanEntry
@@ -45,8 +47,7 @@ SKIPPED: dict[Why, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(Struct, frozen=True, kw_only=True):
     """A session as loaded from its journal. Its calls have results, and its turns have ends."""
 
     id: str
@@ -106,8 +107,7 @@ class Recalled:
         return bool(self.closing)
 
 
-@dataclass(slots=True)
-class _Recalling:
+class _Recalling(Struct):
     begun: Begun | None = None
     opened_at: datetime | None = None
     state: State | None = None
@@ -306,12 +306,13 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
     in_order = [found.messages[place] for place in places]
     closed = in_order if is_running else found.turns.with_lost_words(_with_lost_prompts(found.messages))
     messages = in_order if is_running else repaired(closed, found.turns.results)
-    closing = () if is_running else found.turns.closing(found.last_seq)
+    updated_at = max(begun.created, found.updated_at or begun.created)
+    closing = () if is_running else found.turns.closing(found.last_seq, updated_at)
     spent = found.usage.plus(found.unwritten)
     return Recalled(
         id=begun.id,
         created_at=begun.created,
-        updated_at=max(begun.created, found.updated_at or begun.created),
+        updated_at=updated_at,
         working_directory=begun.working_directory,
         state=state,
         messages=tuple(messages),

@@ -6,11 +6,12 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from pygent_ls.errors import SessionError
 
@@ -54,8 +55,7 @@ class NoBelongings:
         """Return at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trashed:
+class Trashed(Struct, frozen=True, kw_only=True):
     """A deleted session."""
 
     id: str

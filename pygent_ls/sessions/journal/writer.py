@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pygent_ls.agent.context.memory import Compaction
 from pygent_ls.agent.edits.commit import to_its_end
@@ -28,9 +28,7 @@ from pygent_ls.sessions.journal.records import (
     State,
     Told,
 )
-
-if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.replay import Recalled
+from pygent_ls.sessions.journal.replay import Recalled, conversation_of
 
 PAUSE_S = 1.0
 """Seconds before a failed write is retried. Each attempt writes everything pending, which may be much."""
@@ -118,8 +116,6 @@ class JournalWriter:
 
     async def conversation_at(self, mark: int) -> tuple[Message, ...]:
         """Return the conversation at that size of the journal. Raises OSError."""
-        from pygent_ls.sessions.journal.replay import conversation_of
-
         lines = takewhile(lambda line: line.end <= mark, lines_of(self.journal.read))
         return await asyncio.to_thread(conversation_of, lines)
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.variants import Variants, variants
+from pygent_ls.sessions.journal.records import State
 from pygent_ls.sessions.turns.settings import AnswerWithoutModel, MakeModelAt, SessionLimits
 
-if TYPE_CHECKING:
-    from pygent_ls.sessions.journal.records import State
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionDefaults:
+class SessionDefaults(Struct, frozen=True, kw_only=True):
     """Starting values of a new session."""
 
     working_directory: Path
@@ -34,8 +31,7 @@ class SessionDefaults:
     """Whether the session is stored on the disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
+class NewSession(Struct, frozen=True, kw_only=True):
     """Session that a front end requests. None in a field means the default."""
 
     id: str | None = None

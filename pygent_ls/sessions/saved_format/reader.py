@@ -1,14 +1,17 @@
-"""Parser of saved session files. Pure; imported on demand, since pydantic loads slowly."""
+"""Parser of saved session files. Pure."""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, cast
+from types import UnionType
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.alias_generators import to_camel
+import msgspec
+from msgspec import Meta
 
 from pygent_ls.agent.messages import (
     Block,
@@ -26,8 +29,7 @@ from pygent_ls.agent.tools.arguments import nests_deeper
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.saved_format.writer import VERSION, SavedSession
 
-MAX_PROBLEMS = 3
-"""Maximum number of problems that an error lists."""
+T = TypeVar("T")
 
 MAX_NESTING = 100
 """Maximum nesting of lists and objects: more than any saved session has, and less than what overflows the interpreter's
@@ -36,33 +38,27 @@ stack in code that walks through them."""
 MAX_QUOTED_CHARS = 200
 """Maximum length of file content quoted in an error."""
 
-_LENIENT = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
-_CAMEL = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, alias_generator=to_camel)
+
+class _Camel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Object whose keys are in camel case. Unknown keys are ignored."""
 
 
-class _SavedText(BaseModel):
-    model_config = _CAMEL
-    type: Literal["text"]
+class _SavedText(_Camel, frozen=True, kw_only=True, tag_field="type", tag="text"):
     text: str
     from_outside: bool = False
 
 
-class _RejectedFile(BaseModel):
-    model_config = _CAMEL
+class _RejectedFile(_Camel, frozen=True, kw_only=True):
     uri: str
-    rejected: int = Field(ge=1)
+    rejected: Annotated[int, Meta(ge=1)]
 
 
-class _Review(BaseModel):
-    model_config = _CAMEL
-    type: Literal["review"]
+class _Review(_Camel, frozen=True, kw_only=True, tag_field="type", tag="review"):
     text: str
-    files: list[_RejectedFile] = Field(min_length=1)
+    files: Annotated[list[_RejectedFile], Meta(min_length=1)]
 
 
-class _Thinking(BaseModel):
-    model_config = _CAMEL
-    type: Literal["thinking"]
+class _Thinking(_Camel, frozen=True, kw_only=True, tag_field="type", tag="thinking"):
     thinking: str
     signature: str | None = None
     redacted: str | None = None
@@ -71,57 +67,43 @@ class _Thinking(BaseModel):
     provider_data: dict[str, Any] | None = None
 
 
-class _SavedImage(BaseModel):
-    model_config = _CAMEL
-    type: Literal["image"]
+class _SavedImage(_Camel, frozen=True, kw_only=True, tag_field="type", tag="image"):
     mime_type: str
     data: str
 
 
-class _ToolUse(BaseModel):
-    model_config = _CAMEL
-    type: Literal["tool_use"]
-    id: str = Field(min_length=1)
-    name: str = Field(min_length=1)
+class _ToolUse(_Camel, frozen=True, kw_only=True, tag_field="type", tag="tool_use"):
+    id: Annotated[str, Meta(min_length=1)]
+    name: Annotated[str, Meta(min_length=1)]
     input: dict[str, Any]
     problem: str | None = None
     family: str = ""
     provider_data: dict[str, Any] | None = None
 
 
-class _ToolResult(BaseModel):
-    model_config = _CAMEL
-    type: Literal["tool_result"]
+class _ToolResult(_Camel, frozen=True, kw_only=True, tag_field="type", tag="tool_result"):
     tool_use_id: str
     content: str
     is_error: bool = False
     from_outside: bool = True
 
 
-_AnyBlock = Annotated[
-    _SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _ToolResult, Field(discriminator="type")
-]
-
-_BLOCK: TypeAdapter[_SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _ToolResult] = TypeAdapter(_AnyBlock)
+_SavedBlock = _SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _ToolResult
 
 
-class _SavedMessage(BaseModel):
-    model_config = _CAMEL
+class _SavedMessage(_Camel, frozen=True, kw_only=True):
     role: Role
-    content: str | list[_AnyBlock]
+    content: str | list[_SavedBlock]
     turn_id: str = ""
     timestamp: datetime
 
 
-class _Metadata(BaseModel):
-    model_config = _LENIENT
-    tokens_used: int = Field(default=0, ge=0)
-    cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+class _Metadata(msgspec.Struct, frozen=True, kw_only=True):
+    tokens_used: Annotated[int, Meta(ge=0)] = 0
+    cost_usd: Annotated[float, Meta(ge=0, le=sys.float_info.max)] | None = None
 
 
-class _SavedFile(BaseModel):
-    model_config = _LENIENT
-    version: Literal[1]
+class _SavedFile(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     created: datetime
@@ -145,18 +127,14 @@ def read_saved(text: str, file: str) -> SavedSession:
         raise _invalid(file, f"it is nested deeper than {MAX_NESTING}")
     if not isinstance(given, Mapping):
         raise _invalid(file, "it is not a JSON object")
-    version = cast("Mapping[str, object]", given).get("version")
+    content = cast("Mapping[str, object]", given)
+    version = content.get("version")
     if version != VERSION:
         raise _invalid(file, f"its `version` is {_cut(repr(version))}, but this program reads {VERSION}")
     try:
-        found = _SavedFile.model_validate(given)
-    except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
-            for each in error.errors(include_url=False, include_input=False)
-        ]
-        more = [f"and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
-        raise _invalid(file, "; ".join([*map(_cut, problems[:MAX_PROBLEMS]), *more])) from None
+        found = _converted(content, _SavedFile)
+    except ValueError as error:
+        raise _invalid(file, _cut(str(error))) from None
     try:
         json.dumps(given, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
@@ -201,12 +179,32 @@ def _utc(moment: datetime) -> datetime:
 
 def message_from(given: object) -> Message:
     """Return a message written by `message_out`. Raises ValueError for an invalid one."""
-    return _message(_SavedMessage.model_validate(given))
+    return _message(_converted(given, _SavedMessage))
 
 
 def block_from(given: object) -> Block:
     """Return a block written by `block_out`. Raises ValueError for an invalid one."""
-    return _block(_BLOCK.validate_python(given))
+    return _block(_converted(given, _SavedBlock))
+
+
+def _converted(given: object, kind: type[T] | UnionType) -> T:
+    """Return the object with its types. Raises ValueError that names the place of the first problem."""
+    try:
+        return msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ValueError(_problem(str(error))) from None
+
+
+_INDEX = re.compile(r"\[([0-9]++)\]")
+
+
+def _problem(said: str) -> str:
+    """Return what msgspec says of a value as `messages.0.role: problem`."""
+    problem, _, place = said.partition(" - at `$")
+    place = _INDEX.sub(r".\1", place.removesuffix("`"))
+    if problem.startswith("Object missing required field"):
+        place, problem = f"{place}.{problem.split('`')[1]}", "it is missing"
+    return ": ".join(filter(None, (place.removeprefix("."), problem)))
 
 
 def _message(given: _SavedMessage) -> Message:
@@ -214,7 +212,7 @@ def _message(given: _SavedMessage) -> Message:
     return Message(role=given.role, content=content, turn_id=given.turn_id, timestamp=_utc(given.timestamp))
 
 
-def _block(given: _SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _ToolResult) -> Block:
+def _block(given: _SavedBlock) -> Block:
     match given:
         case _SavedText():
             return TextBlock(text=given.text, from_outside=given.from_outside)
@@ -233,6 +231,7 @@ def _block(given: _SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _T
         case _SavedImage():
             return ImageBlock(mime_type=given.mime_type, data=given.data)
         case _ToolUse():
+            (given.id + given.name).encode()  # half of a surrogate pair: providers refuse it
             return ToolUseBlock(
                 id=given.id,
                 name=given.name,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.agent.messages import (
@@ -29,8 +30,7 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedSession:
+class SavedSession(Struct, frozen=True, kw_only=True):
     """Content of a saved session file."""
 
     id: str

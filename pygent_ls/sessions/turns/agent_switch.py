@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.session_services import SessionServices

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pygent_ls.agent.admin_limits import AdminLimits
 from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions
@@ -22,8 +26,7 @@ from pygent_ls.sessions.turns.settings import TurnSettings
 Number = TypeVar("Number", int, float)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class Chosen(Struct, frozen=True, kw_only=True):
     """Agent, model and mode of one turn."""
 
     profile: AgentProfile
@@ -59,12 +62,22 @@ class Choices:
     @property
     def own_agent(self) -> str | None:
         """Agent that was chosen for the session; None if the settings choose."""
-        return self.agent if self._has_own_agent else None
+        return self.agent if self._has_own_agent and "agent" not in self.admin.locked else None
 
     @property
     def own_model(self) -> str | None:
         """Model that was chosen for the session; None if the agent or the settings choose."""
-        return self.model if self._has_own_model else None
+        return self.model if self._has_own_model and "model" not in self.admin.locked else None
+
+    @property
+    def admin(self) -> AdminLimits:
+        """What the administrator keeps the session from choosing."""
+        return self._permissions.admin
+
+    def _check_own(self, setting: str, wanted: str | None, usual: str) -> None:
+        """Raise `SessionError` (`locked_by_admin`) if the setting is locked and something else is wanted."""
+        if wanted not in (None, usual):
+            self.admin.check(setting)
 
     @property
     def variants(self) -> Variants:
@@ -83,16 +96,32 @@ class Choices:
 
     def thinking_tokens(self, usual: int) -> int:
         """Return the thinking token limit of a model call; `usual` is the settings' value."""
-        return usual if self.max_thinking_tokens is None else self.max_thinking_tokens
+        if self.max_thinking_tokens is None:
+            return usual
+        return int(min(self.max_thinking_tokens, self.admin.ceilings.get("max_thinking_tokens", math.inf)))
+
+    def effort_for(self, request: TurnRequest, profile: AgentProfile) -> Effort | None:
+        """Return the effort of a turn; None if the settings choose."""
+        own = self.effort if "effort" not in self.admin.locked else None
+        return request.effort or own or profile.effort
+
+    def set_effort(self, effort: Effort | None) -> None:
+        """Use another effort from the next turn on. Raises `SessionError` (`locked_by_admin`)."""
+        if effort is not None:
+            self.admin.check("effort")
+        self.effort = effort
 
     def set_model(self, name: str) -> None:
-        """Use another model from the next turn on. Raises `ModelError` if it is unavailable."""
+        """Use another model from the next turn on. Raises `ModelError` if it is unavailable, `SessionError`
+        (`locked_by_admin`)."""
+        self._check_own("model", name, self.model)
         self.made(name)
         self.model = name
         self._has_own_model = True
 
     def set_agent(self, name: str) -> None:
-        """Use another agent from the next turn on. Raises `SessionError` (`unknown_agent`)."""
+        """Use another agent from the next turn on. Raises `SessionError` (`unknown_agent`, `locked_by_admin`)."""
+        self._check_own("agent", name, self.agent)
         self.found(name)
         self.agent = name
         self._has_own_agent = True
@@ -102,9 +131,9 @@ class Choices:
         chosen for the session."""
         parts = self._active.parts
         self._variants = parts.variants
-        if not self._has_own_agent:
+        if self.own_agent is None:
             self.agent = parts.agent
-        if not self._has_own_model:
+        if self.own_model is None:
             self.model = parts.model
 
     def take(self, taken: TurnSettings) -> None:
@@ -113,6 +142,7 @@ class Choices:
         if taken.endpoint != self._endpoint:
             self._endpoint = taken.endpoint
             self._models.clear()
+        self._has_own_agent, self._has_own_model = self.own_agent is not None, self.own_model is not None
         if not self._has_own_agent:
             self.agent = taken.agent
         if not self._has_own_model:
@@ -121,10 +151,15 @@ class Choices:
             self.model = taken.model
 
     def for_turn(self, request: TurnRequest) -> Chosen:
-        """Return what a turn uses. Raises `SessionError` (`unknown_agent`, or a mode that is not allowed), and
-        `ModelError` if its model is unavailable."""
+        """Return what a turn uses. Raises `SessionError` (`unknown_agent`, `locked_by_admin`, or a mode that is not
+        allowed), and `ModelError` if its model is unavailable."""
         words = request.prompt if request.own_words is None else request.own_words
-        profile = self._profile(agent_mentioned(words) or request.agent)
+        named = agent_mentioned(words) or request.agent
+        self._check_own("agent", named, self.agent)
+        self._check_own("model", request.model, self.model)
+        if request.effort is not None:
+            self.admin.check("effort")
+        profile = self._profile(named)
         self._permissions.check_mode(request.mode)
         own = self._mode(request.mode, profile)
         self._permissions.check_mode(own)
@@ -198,13 +233,15 @@ def model_settings_for(usual: ModelSettings, profile: AgentProfile, context: Con
 
 
 def limits_for(request: TurnRequest, profile: AgentProfile, usual: TurnLimits) -> TurnLimits:
-    """Return the limits of a turn: the turn's own take precedence over its agent's, then the settings'."""
-    return replace(
+    """Return the limits of a turn: the turn's own take precedence over its agent's, then the settings', and none is
+    above the administrator's."""
+    chosen = replace(
         usual,
         max_iterations=_first((request.max_iterations, profile.max_iterations), usual.max_iterations),
         max_tokens=_first((request.max_tokens, profile.max_tokens), usual.max_tokens),
         max_budget_usd=_first((request.max_budget_usd, profile.max_budget_usd), usual.max_budget_usd),
     )
+    return chosen.within(usual.ceilings)
 
 
 def _first(given: Iterable[Number | None], otherwise: Number) -> Number:

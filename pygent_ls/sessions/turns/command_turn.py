@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.context.attachments import NotePart
 from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Text, TextDelta, TurnStarted
@@ -16,8 +17,7 @@ from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError, SessionError, ToolError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandAnswer:
+class CommandAnswer(Struct, frozen=True, kw_only=True):
     """A command's pending answer."""
 
     make: Callable[[], Awaitable[str]]
@@ -71,8 +71,7 @@ def saying(text: str) -> CommandAnswer:
     return CommandAnswer(make=say)
 
 
-@dataclass(kw_only=True)
-class CommandTurn:
+class CommandTurn(Struct, kw_only=True):
     """A turn that runs a command. Its events are like those of any turn, but it adds no messages to the
     conversation."""
 
@@ -119,8 +118,7 @@ class CommandTurn:
         await self.sink(Text(item_id=self.item_id, content=text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelPrompt:
+class ModelPrompt(Struct, frozen=True, kw_only=True):
     """Prompt that a command makes for the model. None in a field means the session's own value."""
 
     text: str

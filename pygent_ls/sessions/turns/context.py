@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.compaction.compactor import Compactor
 from pygent_ls.agent.context.system_prompt import PromptFor
@@ -21,8 +23,7 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.session_parts import ActiveParts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextReport:
+class ContextReport(Struct, frozen=True, kw_only=True):
     """What the next request would contain of the conversation, and how full that makes the context window."""
 
     mode: ContextMode
@@ -41,8 +42,7 @@ class ContextReport:
     """Number of tokens at which the context is compacted."""
 
 
-@dataclass(kw_only=True)
-class SessionContext:
+class SessionContext(Struct, kw_only=True):
     """Context of one session between its turns."""
 
     messages: list[Message]
@@ -64,7 +64,8 @@ class SessionContext:
     def rules_for(self, agents: ContextMode | None) -> ContextRules:
         """Return the rules for an agent, which may have a mode of its own."""
         rules = self.active.limits.model.context
-        return replace(rules, mode=self.mode or agents or rules.mode)
+        own = self.mode if "context.mode" not in self.choices.admin.locked else None
+        return replace(rules, mode=own or agents or rules.mode)
 
     def summarizer(self) -> tuple[Model | None, Sequence[str]]:
         """Return the configured model for summaries, and notices; None if the turn's own model writes them."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TypedDict
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import shown_attachments
 from pygent_ls.agent.context.system_prompt import PromptFor
@@ -12,7 +13,7 @@ from pygent_ls.agent.events import PromptAttachment
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.session_services import SessionServices
-from pygent_ls.agent.turn_spec import ModelSettings, TurnSpec
+from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits, TurnSpec
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
 from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, model_settings_for, narrowed
@@ -112,6 +113,7 @@ class TurnFactory:
         """Return the specification of a turn, without the history itself. `services` has only the tools of the turn's
         agent."""
         request, limits, profile = turn.request, self._active.limits, chosen.profile
+        within = limits_for(request, profile, limits.turn)
         settings = self._model_settings(request, chosen)
         opened = await opening(
             request.parts,
@@ -134,21 +136,28 @@ class TurnFactory:
             mode=chosen.mode,
             agent=profile.name,
             system=opened.system,
-            limits=limits_for(request, profile, limits.turn),
+            limits=within,
             model_settings=settings,
             make_model=self._choices.made,
             session_source=self._hooks.take(),
             summarizer=summarizer,
-            notices=(*notices, *profile.notices, *request.notices, *problems),
+            notices=(*notices, *profile.notices, *request.notices, *problems, *self._cut(request, within)),
             output_schema=request.output_schema,
         )
+
+    def _cut(self, request: TurnRequest, limits: TurnLimits) -> Iterator[str]:
+        """Yield a notice for each limit of the request that is above the administrator's."""
+        for name in ("max_iterations", "max_tokens", "max_budget_usd"):
+            wanted, used = getattr(request, name), getattr(limits, name)
+            if wanted is not None and wanted != used:
+                yield f"{name} = {wanted:g} is limited to {used:g} by {self._choices.admin.file}."
 
     def _model_settings(self, request: TurnRequest, chosen: Chosen) -> ModelSettings:
         limits, profile = self._active.limits, chosen.profile
         return replace(
             model_settings_for(limits.model, profile, self._context.rules_for(profile.context_mode)),
             max_thinking_tokens=self._choices.thinking_tokens(limits.model.max_thinking_tokens),
-            effort=request.effort or self._choices.effort or profile.effort,
+            effort=self._choices.effort_for(request, profile),
         )
 
     async def beside_turns(self, history: Sequence[Message]) -> tuple[SessionServices, TurnSpec]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.events import AgentEvent
 from pygent_ls.agent.hook_runner import HookRunner
@@ -15,8 +16,7 @@ END_S = 1.0
 """Timeout of the `session_end` hooks. The daemon must exit within 3 s, including its turns and processes."""
 
 
-@dataclass(slots=True)
-class SessionHooks:
+class SessionHooks(Struct):
     """State of the session's hooks: whether `session_start` is due."""
 
     _due: HookSource | None = "startup"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import mimetypes
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.attachments import FilePart, ImagePart, NotePart, PromptPart
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
@@ -51,8 +52,7 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A word or web address after an `@`, and the lines that it names."""
 
     word: str

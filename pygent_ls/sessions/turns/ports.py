@@ -13,10 +13,10 @@ from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.sessions.checkpoints.restorer import Restorer
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.journal.files import Journal
+from pygent_ls.sessions.journal.records import State
 from pygent_ls.sessions.turns.context import SessionContext
 
 if TYPE_CHECKING:
-    from pygent_ls.sessions.journal.records import State  # imports pydantic, which is slow
     from pygent_ls.sessions.turns.choices import Choices
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import (
     DiagnosticsPart,
@@ -30,8 +32,7 @@ from pygent_ls.sessions.turns.repository_map import kept_map, make_map
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(Struct, frozen=True, kw_only=True):
     """Input of a turn as the model reads it, without secrets."""
 
     system: str

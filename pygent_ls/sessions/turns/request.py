@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.kinds import Mode
@@ -14,8 +16,7 @@ from pygent_ls.sessions.turns.command_turn import ModelPrompt
 from pygent_ls.sessions.turns.mentions import MentionKinds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnRequest:
+class TurnRequest(Struct, frozen=True, kw_only=True):
     """Turn that a front end requests. None in a field means the session's own value."""
 
     parts: tuple[PromptPart, ...]

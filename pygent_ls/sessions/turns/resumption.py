@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.records import State
+from pygent_ls.sessions.journal.replay import Recalled
 from pygent_ls.sessions.turns.choices import Choices
 from pygent_ls.sessions.turns.context import SessionContext
-
-if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.replay import Recalled
 
 
 def state_of(name: str, at: datetime, choices: Choices, services: SessionServices, context: SessionContext) -> State:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.variants import Variants, variants
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
+from pygent_ls.sessions.journal.records import State
+from pygent_ls.sessions.journal.replay import Recalled
 from pygent_ls.sessions.turns.command_turn import NoCommands, PromptCommands
 from pygent_ls.sessions.turns.settings import (
     AnswerWithoutModel,
@@ -21,10 +25,6 @@ from pygent_ls.sessions.turns.settings import (
     TakeSettings,
     TurnSettings,
 )
-
-if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.records import State
-    from pygent_ls.sessions.journal.replay import Recalled
 
 
 class SessionOwner(Protocol):
@@ -49,8 +49,7 @@ InUse = Callable[[], AbstractContextManager[None]]
 `WorktreeUnavailableError`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionParts:
+class SessionParts(Struct, frozen=True, kw_only=True):
     """Values and services that a session is built from."""
 
     id: str

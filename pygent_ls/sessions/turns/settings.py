@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.kinds import Mode
@@ -19,8 +20,7 @@ MakeModelAt = Callable[[str, str], Model]
 MakeSystemPrompt = Callable[[PromptFor], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLimits:
+class SessionLimits(Struct, frozen=True, kw_only=True):
     """Limits of a turn and of its model calls, from the settings."""
 
     turn: TurnLimits
@@ -33,8 +33,7 @@ class SessionLimits:
     """Name of the model that writes summaries; empty for the turn's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnSettings:
+class TurnSettings(Struct, frozen=True, kw_only=True):
     """Snapshot of the settings, which a turn uses until it ends."""
 
     model: str

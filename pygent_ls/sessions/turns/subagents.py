@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.instructions import without_secrets
 from pygent_ls.agent.context.memory import ContextMemory
@@ -29,8 +31,7 @@ End with a report that stands for itself: what you found or did, with files and 
 what is left open."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubagentFactory:
+class SubagentFactory(Struct, frozen=True, kw_only=True):
     """Creates the subagents of one turn."""
 
     variants: Variants

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
+
+from msgspec import Struct, field
 
 from pygent_ls.shell.words import ANY
 
@@ -29,8 +30,7 @@ _ATTACHED = -1
 """Number of values of an option with only an optional value in the same word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(Struct, frozen=True):
     """How a program reads its words."""
 
     values: Mapping[str, int]
@@ -44,8 +44,7 @@ class Syntax:
     most_plain: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """An option as given, with the indices of the words in which it begins and its value ends."""
 
     index: int
@@ -54,8 +53,7 @@ class Option:
     value: str | None = None
 
 
-@dataclass(slots=True)
-class Arguments:
+class Arguments(Struct):
     """A command's words after its name."""
 
     options: list[Option] = field(default_factory=list[Option])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pygent_ls.shell.programs.arguments import Arguments, split, syntax
 from pygent_ls.shell.programs.file_display import GIT_SILENT, GIT_SUMMARY

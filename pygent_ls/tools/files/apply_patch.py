@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -53,7 +53,7 @@ def paths_in_patch(given: Mapping[str, Any]) -> list[str]:
 )
 async def apply_patch(
     context: ToolContext,
-    patch: Annotated[str, Field(min_length=1, description="A unified diff in the format of `git diff`.")],
+    patch: Annotated[str, Meta(min_length=1, description="A unified diff in the format of `git diff`.")],
 ) -> EditPlan:
     """Apply a patch to one or more files: all of it, or nothing.
 
@@ -73,8 +73,7 @@ async def apply_patch(
     return await planner.plan()
 
 
-@dataclass(slots=True)
-class _Edited:
+class _Edited(Struct):
     """File whose text changes in place."""
 
     name: str

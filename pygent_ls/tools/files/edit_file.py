@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.edits.diffs import split_lines, unified_diff
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -27,12 +27,12 @@ from pygent_ls.tools.files.replacement import name_lines, with_line_endings_of
 async def edit_file(
     context: ToolContext,
     *,
-    path: Annotated[str, Field(description="The file.")],
+    path: Annotated[str, Meta(description="The file.")],
     old: Annotated[
-        str, Field(description="The text to replace, exactly as in the file, including indentation; it must be unique.")
+        str, Meta(description="The text to replace, exactly as in the file, including indentation; it must be unique.")
     ],
-    new: Annotated[str, Field(description="The new text; empty to delete the old text.")],
-    all: Annotated[bool, Field(description="Replace every occurrence of `old`.")] = False,
+    new: Annotated[str, Meta(description="The new text; empty to delete the old text.")],
+    all: Annotated[bool, Meta(description="Replace every occurrence of `old`.")] = False,
 ) -> EditPlan:
     """Replace text in a file.
 
@@ -76,9 +76,9 @@ async def edit_file(
 async def create_file(
     context: ToolContext,
     *,
-    path: Annotated[str, Field(description="The new file; missing folders are created.")],
-    content: Annotated[str, Field(description="The complete text of the file.")],
-    overwrite: Annotated[bool, Field(description="Replace the complete text of an existing file.")] = False,
+    path: Annotated[str, Meta(description="The new file; missing folders are created.")],
+    content: Annotated[str, Meta(description="The complete text of the file.")],
+    overwrite: Annotated[bool, Meta(description="Replace the complete text of an existing file.")] = False,
 ) -> EditPlan:
     """Create a text file. To change part of an existing file, use edit_file.
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import EditPlan
@@ -27,20 +27,21 @@ from pygent_ls.tools.notebooks.notebook_text import Cell, CellType, Notebook, pr
 async def edit_notebook(
     context: ToolContext,
     *,
-    path: Annotated[str, Field(description="The notebook, an .ipynb file.")],
+    path: Annotated[str, Meta(description="The notebook, an .ipynb file.")],
     action: Annotated[
         Literal["replace", "insert", "delete"],
-        Field(description="Replace the source of a cell, insert a new cell after it, or delete it."),
+        Meta(description="Replace the source of a cell, insert a new cell after it, or delete it."),
     ] = "replace",
     cell: Annotated[
         str,
-        Field(description="The id or the number of the cell. For insert: empty inserts at the beginning."),
+        Meta(description="The id or the number of the cell. For insert: empty inserts at the beginning."),
     ] = "",
-    source: Annotated[str, Field(description="The complete new source of the cell.")] = "",
+    source: Annotated[str, Meta(description="The complete new source of the cell.")] = "",
     cell_type: Annotated[
-        CellType | None,
-        Field(description="Type of the new cell (default: code), or new type of the replaced one."),
-    ] = None,
+        CellType,
+        Meta(description="Type of the new cell (default: code), or new type of the replaced one."),
+    ]
+    | None = None,
 ) -> EditPlan:
     """Edit one cell of a Jupyter notebook. Everything else in the file stays as it is.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -21,7 +21,7 @@ from pygent_ls.agent.ports.workspace import (
 from pygent_ls.agent.tools.tool import ToolContext, check_readable, tool
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
 
-Destination = Annotated[str, Field(description="The new path, or an existing folder (or `folder/`) to put it into.")]
+Destination = Annotated[str, Meta(description="The new path, or an existing folder (or `folder/`) to put it into.")]
 
 
 @tool(
@@ -33,7 +33,7 @@ Destination = Annotated[str, Field(description="The new path, or an existing fol
 )
 async def delete_file(
     context: ToolContext,
-    path: Annotated[str, Field(description="The file; if it is a link, the link itself is deleted, not its target.")],
+    path: Annotated[str, Meta(description="The file; if it is a link, the link itself is deleted, not its target.")],
 ) -> EditPlan:
     """Delete a file. Folders cannot be deleted.
 
@@ -69,7 +69,7 @@ async def delete_file(
 )
 async def move_file(
     context: ToolContext,
-    source: Annotated[str, Field(description="The file or folder; a link is moved as a link.")],
+    source: Annotated[str, Meta(description="The file or folder; a link is moved as a link.")],
     destination: Destination,
 ) -> EditPlan:
     """Move or rename a file. The new path must not exist yet; missing folders are created.
@@ -99,7 +99,7 @@ async def move_file(
 )
 async def copy_file(
     context: ToolContext,
-    source: Annotated[str, Field(description="The file; unsaved changes are copied with it.")],
+    source: Annotated[str, Meta(description="The file; unsaved changes are copied with it.")],
     destination: Destination,
 ) -> EditPlan:
     """Copy a file, text or not. The new path must not exist yet; missing folders are created.

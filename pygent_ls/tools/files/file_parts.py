@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.workspace import LargeFilePart, PartWanted
 from pygent_ls.agent.tools.tool import ToolContext
@@ -24,8 +25,7 @@ LINE_COST = len("     1\t\n")
 """Characters that a line takes besides its text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """Range of a file that the model wants to read, as it named it."""
 
     start_line: int | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.files.line_numbers import numbered
@@ -34,8 +35,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CR_LINE = re.compile(r"[^\r]*\r|[^\r]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patched:
+class Patched(Struct, frozen=True, kw_only=True):
     """Text with its hunks applied."""
 
     text: str
@@ -61,8 +61,7 @@ def apply_hunks(text: str, hunks: Sequence[PatchHunk], name: str) -> Patched:
     return _HunkText(lines, name).after(hunks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HunkPlace:
+class _HunkPlace(Struct, frozen=True, kw_only=True):
     """Place where a hunk is applied."""
 
     start: int
@@ -110,8 +109,7 @@ def _places_of(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
     return found
 
 
-@dataclass(slots=True)
-class _Taken:
+class _Taken(Struct):
     """Places of hunks, which do not overlap. A place is a range of lines, empty if the hunk only adds some."""
 
     starts: list[int] = field(default_factory=list[int])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta, Struct
+from msgspec.structs import replace as with_changes
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import EditPlan
+from pygent_ls.agent.tools.signature import ArgumentObject
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.files.edit_file import changed_lines, rewrite
@@ -18,14 +19,12 @@ from pygent_ls.tools.files.placeholder_view import made_as_shown
 from pygent_ls.tools.files.replacement import Replaced, name_lines, replace
 
 
-class Edit(BaseModel):
+class Edit(ArgumentObject, frozen=True, kw_only=True):
     """One replacement, with arguments as in `edit_file`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    old: str = Field(description="The text to replace, exactly as in the file after the preceding edits.")
-    new: str = Field(description="The new text; empty to delete the old text.")
-    all: bool = Field(default=False, description="Replace every occurrence of `old`.")
+    old: Annotated[str, Meta(description="The text to replace, exactly as in the file after the preceding edits.")]
+    new: Annotated[str, Meta(description="The new text; empty to delete the old text.")]
+    all: Annotated[bool, Meta(description="Replace every occurrence of `old`.")] = False
 
 
 @tool(
@@ -37,8 +36,8 @@ class Edit(BaseModel):
 )
 async def multi_edit(
     context: ToolContext,
-    path: Annotated[str, Field(description="The file.")],
-    edits: Annotated[list[Edit], Field(min_length=1, description="The replacements, in order.")],
+    path: Annotated[str, Meta(description="The file.")],
+    edits: Annotated[list[Edit], Meta(min_length=1, description="The replacements, in order.")],
 ) -> EditPlan:
     """Make several replacements in one file: all of them, or none.
 
@@ -57,8 +56,7 @@ async def multi_edit(
 
     def make(text: str, given: Sequence[str]) -> _Made:
         as_given = [
-            each.model_copy(update={"old": old, "new": new})
-            for each, old, new in zip(edits, given[0::2], given[1::2], strict=True)
+            with_changes(each, old=old, new=new) for each, old, new in zip(edits, given[0::2], given[1::2], strict=True)
         ]
         return _make(text, as_given, name=name, knows=knows)
 
@@ -74,8 +72,7 @@ async def multi_edit(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class _Made(Struct, frozen=True, kw_only=True):
     text: str
     told: tuple[str, ...]
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -20,6 +20,9 @@ from pygent_ls.tools.files.file_parts import MAX_LINE_CHARS, Span, read_large, s
 from pygent_ls.tools.files.pictures import show_picture
 from pygent_ls.tools.notebooks.notebook_text import SUFFIX
 from pygent_ls.tools.search.ripgrep import SearchPlace, list_place, places
+
+SHORT_CHARS = 20_000
+"""Maximum length of a text that is cut into lines at once: a thread takes longer."""
 
 MAX_ENTRIES = 1_000
 """Maximum number of entries of one listing: about 10,000 tokens."""
@@ -37,21 +40,21 @@ async def read_file(
     context: ToolContext,
     path: Annotated[
         str,
-        Field(
+        Meta(
             description="The file, relative to the workspace folder or absolute, or output:ID for the whole of a "
             "result that was cut."
         ),
     ],
-    start_line: Annotated[
-        int | None, Field(ge=1, description="First line, counted from 1 (default: the first line).")
-    ] = None,
-    end_line: Annotated[int | None, Field(ge=1, description="Last line, inclusive (default: the last line).")] = None,
+    start_line: Annotated[int, Meta(ge=1, description="First line, counted from 1 (default: the first line).")]
+    | None = None,
+    end_line: Annotated[int, Meta(ge=1, description="Last line, inclusive (default: the last line).")] | None = None,
     start_column: Annotated[
-        int | None,
-        Field(
+        int,
+        Meta(
             ge=1, description="First character of start_line, to read on in a line that was cut. It needs no end_line."
         ),
-    ] = None,
+    ]
+    | None = None,
 ) -> str:
     """Read a text file as the user sees it, unsaved changes included. An image (PNG, JPEG, GIF, WebP) is shown to you,
     and a Jupyter notebook as its cells.
@@ -82,7 +85,8 @@ async def read_file(
         name = context.workspace.shown(document.path)
         if name.endswith(SUFFIX) and document.text.strip():
             return await shown_notebook(context, document, name, span)
-        lines = await asyncio.to_thread(_bare_lines, document.text)
+        is_short = len(document.text) <= SHORT_CHARS
+        lines = _bare_lines(document.text) if is_short else await asyncio.to_thread(_bare_lines, document.text)
     return shown_part(lines, name, span) if lines else f"{name} is empty."
 
 
@@ -114,8 +118,8 @@ def _folded(line: str) -> Iterator[str]:
 )
 async def list_files(
     context: ToolContext,
-    path: Annotated[str, Field(description="The folder (default: the workspace).")] = ".",
-    depth: Annotated[int, Field(ge=1, le=20, description="Depth of the listing in levels.")] = 2,
+    path: Annotated[str, Meta(description="The folder (default: the workspace).")] = ".",
+    depth: Annotated[int, Meta(ge=1, le=20, description="Depth of the listing in levels.")] = 2,
 ) -> str:
     """List a folder: one path per line, folders with a trailing `/`.
 

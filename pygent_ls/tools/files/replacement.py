@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.files.near_matches import explain_missing
@@ -14,8 +15,7 @@ MAX_LINES_NAMED = 20
 """Maximum number of line numbers in a message; more would not help the model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replaced:
+class Replaced(Struct, frozen=True, kw_only=True):
     """Text of a document after a replacement."""
 
     text: str
@@ -70,8 +70,7 @@ def with_line_endings_of(document: str, text: str) -> str:
     return text.replace("\n", endings.pop())
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(Struct, frozen=True):
     """Text with `\\n` line endings, and the mapping to its original offsets."""
 
     text: str

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.errors import ToolError
 
 NULL = "/dev/null"
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@|@@(?!@)")
-"""Header with its numbers, or without them, as models write it."""
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d+(?:,(\d{1,9}))? @@|@@(?!@)")
+"""Header with its numbers, or without them, as models write it. Longer numbers count as missing."""
 
 _PREFIXES = frozenset({("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/")})
 """Prefixes that git puts before the two names of a file, including those of `diff.mnemonicPrefix`."""
@@ -24,8 +25,7 @@ _ESCAPED = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 LineSide = Literal[" ", "-", "+"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HunkLine:
+class HunkLine(Struct, frozen=True, kw_only=True):
     """Line of a hunk: kept, removed or added."""
 
     side: LineSide
@@ -33,8 +33,7 @@ class HunkLine:
     """Text with its ending, except for the last line of a file that ends without one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchHunk:
+class PatchHunk(Struct, frozen=True, kw_only=True):
     """Change at one place of a file."""
 
     header: str
@@ -53,8 +52,7 @@ class PatchHunk:
         return [line.text for line in self.lines if line.side != "-"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePatch:
+class FilePatch(Struct, frozen=True, kw_only=True):
     """Changes of a patch to one file. Paths are relative, with `/`."""
 
     kind: Literal["edit", "create", "delete", "rename"]
@@ -82,8 +80,7 @@ def _without_fences(lines: list[str]) -> list[str]:
     return lines
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(Struct):
     """State of one file while it is parsed; names include git's prefixes."""
 
     line: int

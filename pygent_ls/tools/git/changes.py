@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.processes import Repository
 from pygent_ls.agent.tools.tool import ToolContext, is_withheld
@@ -16,8 +17,7 @@ MAX_PATHS_CHARS = 100_000
 """Maximum total length of file names passed as arguments to one program: systems accept only a few times that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffScope:
+class DiffScope(Struct, frozen=True, kw_only=True):
     """Scope of a diff."""
 
     paths: Sequence[str]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta, Struct, field
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.processes import ProcessResult, Repository
@@ -103,11 +102,10 @@ async def git_status(context: ToolContext) -> str:
 )
 async def git_diff(
     context: ToolContext,
-    path: Annotated[str | None, Field(description="A file or folder (default: the workspace folder).")] = None,
-    staged: Annotated[bool, Field(description="Show staged changes instead of unstaged ones.")] = False,  # noqa: FBT002
-    revision: Annotated[
-        str | None, Field(description="Compare with this commit or branch, or a range such as main..topic.")
-    ] = None,
+    path: Annotated[str, Meta(description="A file or folder (default: the workspace folder).")] | None = None,
+    staged: Annotated[bool, Meta(description="Show staged changes instead of unstaged ones.")] = False,  # noqa: FBT002
+    revision: Annotated[str, Meta(description="Compare with this commit or branch, or a range such as main..topic.")]
+    | None = None,
 ) -> str:
     """Show changes as a unified diff: the working files against the index, unless `staged` or `revision` is given.
 
@@ -191,11 +189,9 @@ async def git_branch(context: ToolContext) -> str:
 )
 async def git_log(
     context: ToolContext,
-    path: Annotated[str | None, Field(description="Only commits that change this file or folder.")] = None,
-    max_count: Annotated[int, Field(ge=1, le=500, description="Maximum number of commits.")] = 20,
-    revision: Annotated[
-        str | None, Field(description="The revision to start from, or a range (default: HEAD).")
-    ] = None,
+    path: Annotated[str, Meta(description="Only commits that change this file or folder.")] | None = None,
+    max_count: Annotated[int, Meta(ge=1, le=500, description="Maximum number of commits.")] = 20,
+    revision: Annotated[str, Meta(description="The revision to start from, or a range (default: HEAD).")] | None = None,
 ) -> str:
     """List commits, newest first: hash, date, author and subject.
 
@@ -228,8 +224,7 @@ def _answered(result: ProcessResult, what: str) -> str:
 # Status
 
 
-@dataclass(slots=True)
-class _Status:
+class _Status(Struct):
     branch: str = ""
     conflicts: list[str] = field(default_factory=list[str])
     staged: list[str] = field(default_factory=list[str])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.processes import Repository
 from pygent_ls.agent.tools.tool import ToolContext
@@ -16,8 +17,7 @@ State = Literal["commit", "index", "disk", "editor"]
 """State of the files after the change: of a commit, of the index, on the disk, or with unsaved documents."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewTarget:
+class ReviewTarget(Struct, frozen=True, kw_only=True):
     """Two states of the files, and the change from one to the other."""
 
     title: str

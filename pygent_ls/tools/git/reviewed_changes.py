@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.edits.diffs import unified_diff
 from pygent_ls.agent.ports.processes import Repository
@@ -38,8 +39,7 @@ _ESCAPES = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\
 _CHANGES = {"A": "new", "D": "deleted", "M": "changed", "T": "type changed"}
 
 
-@dataclass(slots=True, kw_only=True)
-class ReviewedChanges:
+class ReviewedChanges(Struct, kw_only=True):
     """Changes to review."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])

@@ -8,7 +8,7 @@ import shlex
 from pathlib import PurePath
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.processes import ProcessResult, Repository
@@ -27,7 +27,7 @@ from pygent_ls.tools.git.program import (
 MAX_CHARS = 20_000
 """Maximum length of the output of git and hooks: enough for a linter's findings."""
 
-Paths = Annotated[list[str], Field(min_length=1, description="Files and folders.")]
+Paths = Annotated[list[str], Meta(min_length=1, description="Files and folders.")]
 
 
 @tool(
@@ -61,12 +61,12 @@ async def git_commit(
     context: ToolContext,
     message: Annotated[
         str,
-        Field(
+        Meta(
             min_length=1,
             description="The commit message: the subject, optionally followed by an empty line and a body.",
         ),
     ],
-    all: Annotated[bool, Field(description="Stage every change of tracked files first.")] = False,  # noqa: FBT002
+    all: Annotated[bool, Meta(description="Stage every change of tracked files first.")] = False,  # noqa: FBT002
 ) -> str:
     """Commit the staged changes. The repository's hooks run, and may reject the commit.
 
@@ -90,11 +90,10 @@ async def git_commit(
 )
 async def git_checkout(
     context: ToolContext,
-    target: Annotated[str, Field(description="A branch or commit; with `paths`, the revision to restore them from.")],
-    create: Annotated[bool, Field(description="Create the branch `target` from HEAD and switch to it.")] = False,  # noqa: FBT002
-    paths: Annotated[
-        list[str] | None, Field(description="Only restore these files and folders; their changes are lost.")
-    ] = None,
+    target: Annotated[str, Meta(description="A branch or commit; with `paths`, the revision to restore them from.")],
+    create: Annotated[bool, Meta(description="Create the branch `target` from HEAD and switch to it.")] = False,  # noqa: FBT002
+    paths: Annotated[list[str], Meta(description="Only restore these files and folders; their changes are lost.")]
+    | None = None,
 ) -> str:
     """Switch to a branch, create one, or restore files as they are in `target`.
 
@@ -125,8 +124,8 @@ async def git_checkout(
 )
 async def git_push(
     context: ToolContext,
-    remote: Annotated[str | None, Field(description="Name of the remote (default: the branch's own remote).")] = None,
-    branch: Annotated[str | None, Field(description="The branch (default: the current one).")] = None,
+    remote: Annotated[str, Meta(description="Name of the remote (default: the branch's own remote).")] | None = None,
+    branch: Annotated[str, Meta(description="The branch (default: the current one).")] | None = None,
 ) -> str:
     """Push a branch to a remote. Nothing is forced or deleted.
 
@@ -148,8 +147,8 @@ async def git_push(
 )
 async def git_pull(
     context: ToolContext,
-    remote: Annotated[str | None, Field(description="Name of the remote (default: the branch's own remote).")] = None,
-    branch: Annotated[str | None, Field(description="The remote's branch (default: the upstream).")] = None,
+    remote: Annotated[str, Meta(description="Name of the remote (default: the branch's own remote).")] | None = None,
+    branch: Annotated[str, Meta(description="The remote's branch (default: the upstream).")] | None = None,
 ) -> str:
     """Fetch from a remote and integrate its branch into the current one, as the user has configured it.
 

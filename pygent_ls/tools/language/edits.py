@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
+from msgspec.structs import replace
 
 from pygent_ls.agent.edits.diffs import touched_by, unified_diff
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -14,7 +15,7 @@ from pygent_ls.agent.tools.tool import ToolContext, check_readable, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.language.symbol_position import symbol_position
 
-Line = Annotated[int, Field(ge=1, description="The line.")]
+Line = Annotated[int, Meta(ge=1, description="The line.")]
 
 
 @tool(
@@ -26,10 +27,10 @@ Line = Annotated[int, Field(ge=1, description="The line.")]
 )
 async def rename_symbol(
     context: ToolContext,
-    path: Annotated[str, Field(description="A file that has the name.")],
-    symbol: Annotated[str, Field(min_length=1, description="The name, as it stands in the line.")],
-    new_name: Annotated[str, Field(min_length=1, description="The new name.")],
-    line: Annotated[int | None, Field(ge=1, description="The line that has the name (default: its first).")] = None,
+    path: Annotated[str, Meta(description="A file that has the name.")],
+    symbol: Annotated[str, Meta(min_length=1, description="The name, as it stands in the line.")],
+    new_name: Annotated[str, Meta(min_length=1, description="The new name.")],
+    line: Annotated[int, Meta(ge=1, description="The line that has the name (default: its first).")] | None = None,
 ) -> EditPlan:
     """Rename a function, class, variable or the like in all files that use it, by the language server, as one edit.
 
@@ -55,9 +56,9 @@ async def rename_symbol(
 )
 async def code_actions(
     context: ToolContext,
-    path: Annotated[str, Field(description="The file.")],
+    path: Annotated[str, Meta(description="The file.")],
     line: Line,
-    end_line: Annotated[int | None, Field(ge=1, description="The last line of several.")] = None,
+    end_line: Annotated[int, Meta(ge=1, description="The last line of several.")] | None = None,
 ) -> str:
     """List the quick fixes and refactorings that the language server offers for lines.
 
@@ -84,10 +85,10 @@ async def code_actions(
 )
 async def apply_code_action(
     context: ToolContext,
-    path: Annotated[str, Field(description="The file.")],
+    path: Annotated[str, Meta(description="The file.")],
     line: Line,
-    title: Annotated[str, Field(min_length=1, description="Its title, as code_actions lists it.")],
-    end_line: Annotated[int | None, Field(ge=1, description="The last line, as for code_actions.")] = None,
+    title: Annotated[str, Meta(min_length=1, description="Its title, as code_actions lists it.")],
+    end_line: Annotated[int, Meta(ge=1, description="The last line, as for code_actions.")] | None = None,
 ) -> EditPlan:
     """Apply a quick fix or refactoring that code_actions lists.
 
@@ -134,7 +135,7 @@ def _with_diff(write: WriteText, name: str) -> WriteText:
             "Nothing was changed."
         ) from None
     old = write.before.text if write.before else ""
-    return replace(write, diff=unified_diff(old, write.text, name))
+    return dataclasses.replace(write, diff=unified_diff(old, write.text, name))
 
 
 def _files(count: int) -> str:

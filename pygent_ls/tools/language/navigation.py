@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.language_features import Call, CodeLocation, CodeSymbol, LocationKind
@@ -42,12 +42,12 @@ Operation = Literal[LocationKind, "hover", "document_symbols", "workspace_symbol
 )
 async def code_navigation(
     context: ToolContext,
-    operation: Annotated[Operation, Field(description="What to look up.")],
+    operation: Annotated[Operation, Meta(description="What to look up.")],
     symbol: Annotated[
-        str, Field(description="The name, as it stands in the line; for workspace_symbols the query.")
+        str, Meta(description="The name, as it stands in the line; for workspace_symbols the query.")
     ] = "",
-    path: Annotated[str, Field(description="The file; not for workspace_symbols.")] = "",
-    line: Annotated[int | None, Field(ge=1, description="The line that has the name (default: its first).")] = None,
+    path: Annotated[str, Meta(description="The file; not for workspace_symbols.")] = "",
+    line: Annotated[int, Meta(ge=1, description="The line that has the name (default: its first).")] | None = None,
 ) -> str:
     """Ask the language server about code: it knows types, scopes and imports, which a text search does not.
 

@@ -6,9 +6,10 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 from uuid import uuid4
+
+from msgspec import Struct
 
 from pygent_ls.errors import ToolError
 
@@ -16,13 +17,15 @@ CellType = Literal["code", "markdown", "raw"]
 
 SUFFIX = ".ipynb"
 
+MAX_DIGITS = 9
+"""Maximum number of digits of a cell's number."""
+
 _DECODER = json.JSONDecoder()
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """Cell of a notebook, with its place in the text."""
 
     number: int
@@ -75,7 +78,7 @@ class Notebook:
             raise ToolError(f"The cells {numbers} have the id {wanted!r}. Name the cell by its number.")
         if by_id:
             return by_id[0]
-        if wanted.isdecimal() and 1 <= int(wanted) <= len(self.cells):
+        if wanted.isdecimal() and len(wanted) <= MAX_DIGITS and 1 <= int(wanted) <= len(self.cells):
             return self.cells[int(wanted) - 1]
         last = f"they have the numbers 1 to {len(self.cells)}" if self.cells else "it has no cells"
         raise ToolError(f"There is no cell {wanted!r} in the notebook; {last}, and the ids that read_file shows.")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
@@ -30,10 +30,13 @@ NOT_MADE = frozenset({".git", ".hg", ".svn"})
 MAX_NAMED = 20
 """Maximum number of files listed in an error or a result."""
 
-Answers = Annotated[
-    dict[str, Any] | None,
-    Field(description='Answers to its questions, as {"question": value}; unanswered questions get their defaults.'),
-]
+Answers = (
+    Annotated[
+        dict[str, Any],
+        Meta(description='Answers to its questions, as {"question": value}; unanswered questions get their defaults.'),
+    ]
+    | None
+)
 
 
 def _path_or_here(given: Mapping[str, Any]) -> Sequence[str]:
@@ -77,8 +80,8 @@ async def list_components(context: ToolContext) -> str:
 )
 async def create_project(
     context: ToolContext,
-    template: Annotated[str, Field(min_length=1, description="Name of the template, as listed by list_templates.")],
-    path: Annotated[str, Field(description="The project's folder, which is created; `.` for the workspace folder.")],
+    template: Annotated[str, Meta(min_length=1, description="Name of the template, as listed by list_templates.")],
+    path: Annotated[str, Meta(description="The project's folder, which is created; `.` for the workspace folder.")],
     answers: Answers = None,
 ) -> EditPlan:
     """Create the files of a new project from a template.
@@ -104,8 +107,8 @@ async def create_project(
 )
 async def add_component(
     context: ToolContext,
-    component: Annotated[str, Field(min_length=1, description="Name of the component, as listed by list_components.")],
-    path: Annotated[str, Field(description="The project's folder.")] = ".",
+    component: Annotated[str, Meta(min_length=1, description="Name of the component, as listed by list_components.")],
+    path: Annotated[str, Meta(description="The project's folder.")] = ".",
     answers: Answers = None,
 ) -> EditPlan:
     """Add a component to an existing project: a CI workflow, a licence, a Dockerfile and so on.

@@ -7,7 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.rules.read_rules import left_out
@@ -46,8 +46,8 @@ _LOOKS_LIKE = (
 )
 async def find_definition(
     context: ToolContext,
-    symbol: Annotated[str, Field(min_length=1, description="A name, plain or qualified: `area`, `Shape.area`.")],
-    path: Annotated[str, Field(description="The folder or file to search (default: the workspace).")] = ".",
+    symbol: Annotated[str, Meta(min_length=1, description="A name, plain or qualified: `area`, `Shape.area`.")],
+    path: Annotated[str, Meta(description="The folder or file to search (default: the workspace).")] = ".",
 ) -> str:
     """Find where a function, class, type, constant or the like is defined. Unsaved changes are included.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
@@ -14,6 +15,7 @@ MIN_TOKENS, MAX_TOKENS = 100, 9_000
 """Limits of the size of a map, which a tool's result has room for."""
 
 
+@cache
 def repo_map_tool(default_tokens: int = DEFAULT_TOKENS) -> Tool:
     """Return the tool with the default size from the settings."""
 
@@ -28,17 +30,16 @@ def repo_map_tool(default_tokens: int = DEFAULT_TOKENS) -> Tool:
     )
     async def repo_map(
         context: ToolContext,
-        path: Annotated[str, Field(description="The folder or file to map (default: the workspace).")] = ".",
+        path: Annotated[str, Meta(description="The folder or file to map (default: the workspace).")] = ".",
         focus: Annotated[
             tuple[str, ...],
-            Field(
+            Meta(
                 max_length=MAX_FOCUS,
                 description="Names and paths that the task is about; what they refer to ranks higher.",
             ),
         ] = (),
-        max_tokens: Annotated[
-            int | None, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="Maximum size of the map.")
-        ] = None,
+        max_tokens: Annotated[int, Meta(ge=MIN_TOKENS, le=MAX_TOKENS, description="Maximum size of the map.")]
+        | None = None,
     ) -> str:
         """Show the most important definitions of the workspace by file: those that other files refer to most.
 

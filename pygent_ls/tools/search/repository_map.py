@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.repository_map import CHARS_PER_TOKEN, MapEntry, map_text
 from pygent_ls.agent.ports.symbols import RankedSymbol, SourceFiles, SymbolFocus
@@ -28,8 +29,7 @@ MAX_FOCUS = 50
 NOTHING = "There are no definitions in a language that is parsed, or none fits into max_tokens."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapRequest:
+class MapRequest(Struct, frozen=True, kw_only=True):
     """What a map is to show."""
 
     path: str = "."

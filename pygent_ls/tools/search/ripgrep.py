@@ -8,9 +8,11 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.agent.ports.workspace import MISSING, Document
@@ -66,8 +68,7 @@ so that it would search all of node_modules.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPlace:
+class SearchPlace(Struct, frozen=True, kw_only=True):
     """Folder or file to search, and its workspace folder."""
 
     path: Path
@@ -78,8 +79,7 @@ class SearchPlace:
         return path.relative_to(self.folder).as_posix()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchLine:
+class SearchLine(Struct, frozen=True, kw_only=True):
     """Matching line, or a context line."""
 
     number: int
@@ -96,8 +96,7 @@ class SearchLine:
     """Whether the text only says that the line is too long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
+class Matches(Struct, frozen=True, kw_only=True):
     """Result of a search."""
 
     lines: Mapping[str, Sequence[SearchLine]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.processes import BackgroundState
@@ -13,7 +13,7 @@ from pygent_ls.agent.tools.tool import ToolContext, tool
 MAX_WAIT_S = 600.0
 """Maximum wait of a call for a command: ten minutes."""
 
-ShellId = Annotated[str, Field(min_length=1, description="The shell_id that shell returned.")]
+ShellId = Annotated[str, Meta(min_length=1, description="The shell_id that shell returned.")]
 
 
 @tool(
@@ -28,7 +28,7 @@ ShellId = Annotated[str, Field(min_length=1, description="The shell_id that shel
 async def shell_output(
     context: ToolContext,
     shell_id: ShellId,
-    wait_s: Annotated[float, Field(ge=0, le=MAX_WAIT_S, description="Seconds to wait for the command to end.")] = 0,
+    wait_s: Annotated[float, Meta(ge=0, le=MAX_WAIT_S, description="Seconds to wait for the command to end.")] = 0,
 ) -> str:
     """Return the output of a background command since it was last read, and whether the command still runs.
 
@@ -42,7 +42,7 @@ async def shell_output(
 async def shell_input(
     context: ToolContext,
     shell_id: ShellId,
-    text: Annotated[str, Field(min_length=1, description="The text; to send a line, end it with a line feed.")],
+    text: Annotated[str, Meta(min_length=1, description="The text; to send a line, end it with a line feed.")],
 ) -> str:
     """Write to the standard input of a background command.
 

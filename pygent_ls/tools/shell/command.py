@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
+from msgspec.structs import replace
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
@@ -26,6 +27,7 @@ LONG_S = 1.0
 """Minimum duration that is reported."""
 
 
+@cache
 def shell_tool(default_timeout_s: float) -> Tool:
     """Return the `shell` tool; commands without their own limit are ended after `default_timeout_s`."""
 
@@ -40,16 +42,17 @@ def shell_tool(default_timeout_s: float) -> Tool:
     )
     async def shell(
         context: ToolContext,
-        command: Annotated[str, Field(min_length=1, description="The command line.")],
-        cwd: Annotated[str, Field(description="The folder to run it in (default: the session's own).")] = "",
+        command: Annotated[str, Meta(min_length=1, description="The command line.")],
+        cwd: Annotated[str, Meta(description="The folder to run it in (default: the session's own).")] = "",
         timeout_s: Annotated[
-            float | None,
-            Field(gt=0, le=MAX_TIMEOUT_S, description="Time limit in seconds, if the command needs longer than usual."),
-        ] = None,
+            float,
+            Meta(gt=0, le=MAX_TIMEOUT_S, description="Time limit in seconds, if the command needs longer than usual."),
+        ]
+        | None = None,
         *,
-        background: Annotated[bool, Field(description="Run in the background, and return a shell_id at once.")] = False,
+        background: Annotated[bool, Meta(description="Run in the background, and return a shell_id at once.")] = False,
         description: Annotated[
-            str, Field(description="Purpose of the command in five to ten words, for the user.")
+            str, Meta(description="Purpose of the command in five to ten words, for the user.")
         ] = "",
     ) -> str:
         """Run a command in bash and return its output and exit code.

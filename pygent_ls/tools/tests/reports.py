@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+
+class Failure(Struct, frozen=True, kw_only=True):
     """Failed test."""
 
     name: str
@@ -17,8 +17,7 @@ class Failure:
     """Output of the test, or its most relevant line; may be empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """Result of a test run; all unknown if the output was not understood."""
 
     is_known: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
@@ -57,14 +57,12 @@ def _target_of(given: Mapping[str, Any]) -> list[str]:
 )
 async def run_tests(
     context: ToolContext,
-    target: Annotated[
-        str | None, Field(description="A test file or folder; for pytest also FILE::NAME (default: all tests).")
-    ] = None,
-    filter: Annotated[
-        str | None, Field(description="Only tests whose name matches, as the runner understands it.")
-    ] = None,
+    target: Annotated[str, Meta(description="A test file or folder; for pytest also FILE::NAME (default: all tests).")]
+    | None = None,
+    filter: Annotated[str, Meta(description="Only tests whose name matches, as the runner understands it.")]
+    | None = None,
     timeout_s: Annotated[
-        float, Field(gt=0, le=MAX_TIMEOUT_S, description="Time limit of the run in seconds.")
+        float, Meta(gt=0, le=MAX_TIMEOUT_S, description="Time limit of the run in seconds.")
     ] = DEFAULT_TIMEOUT_S,
 ) -> str:
     """Run the project's tests and return how many passed and failed, with the messages of the first failures.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.agent.ports.workspace import MISSING
@@ -31,8 +32,7 @@ _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bu
 _NAME_FILTERS = (("jest", "-t"), ("vitest", "-t"), ("mocha", "--grep"), ("node --test", "--test-name-pattern"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteSelection:
+class SuiteSelection(Struct, frozen=True, kw_only=True):
     """Tests to run."""
 
     folder: Path
@@ -49,8 +49,7 @@ class SuiteSelection:
         return self.target.relative_to(self.folder).as_posix() if self.target else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRunner:
+class SuiteRunner(Struct, frozen=True, kw_only=True):
     """Program with its arguments, and the parser of its output."""
 
     name: str

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from pygent_ls.agent.ports.workspace import (
+    MISSING,
+    MISSING_TARGET,
     Applied,
     DeleteFile,
     Document,
@@ -87,12 +89,14 @@ class DiskWorkspace:
         return await asyncio.to_thread(lambda: {path: lines_of(path, numbers) for path, numbers in wanted.items()})
 
     async def stamp(self, path: Path) -> Stamp:
-        """Implement `Workspace`."""
-        return await asyncio.to_thread(disk_stamp, path)
+        """Implement `Workspace`. Takes no thread: `resolve` looks at more of the disk than this."""
+        return disk_stamp(path)
 
     async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
         """Implement `Workspace`."""
-        return await asyncio.to_thread(lambda: [disk_stamp(path) for path in paths])
+        return [
+            MISSING_TARGET if (stamp := disk_stamp(path)) == MISSING and path.is_symlink() else stamp for path in paths
+        ]
 
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         """Implement `Workspace`."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.workspace import Document
 from pygent_ls.errors import ToolError
@@ -28,8 +30,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _NOTE = re.compile(r"[-*+][ \t](?P<text>.*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesFile:
+class NotesFile(Struct, frozen=True, kw_only=True):
     """The notes about one workspace folder."""
 
     path: Path
@@ -79,7 +80,7 @@ def notes_file(
     state_folder: Path, workspace: Path, open_document: Callable[[Path], Document | None] = lambda _: None
 ) -> NotesFile:
     """Return the notes about a workspace folder."""
-    digest = hashlib.sha256(str(workspace).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
     name = re.sub(r"[^\w.-]", "_", workspace.name)[:60]
     return NotesFile(path=state_folder / "memory" / f"{name}-{digest}.md", open_document=open_document)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 
@@ -18,8 +19,7 @@ MAX_PATH_BYTES = 4_095
 NO_FOLDER = "No folder is open, so there are no files to read or change. Open a folder in the editor, or pass --cwd."
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(Struct, frozen=True):
     """Workspace folders, as given and as resolved when this value was created.
 
     Created with `Folders.of`. Later changes to a link to a folder do not move the workspace.
@@ -172,7 +172,7 @@ def _real(path: Path) -> Path:
     """
     try:
         real = os.path.realpath(path)
-        is_circle = os.path.realpath(real) != real
+        is_circle = real != str(path) and os.path.realpath(real) != real
     except OSError as error:
         raise OutsideWorkspaceError(f"{printable(str(path))} cannot be resolved: {error.strerror}.") from None
     if is_circle:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.workspace import (
     CopyBytes,
@@ -17,8 +18,7 @@ from pygent_ls.agent.ports.workspace import (
 from pygent_ls.workspace.files.document_text import digest
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Operations that are carried out together, by the editor or by the daemon."""
 
     is_editors: bool

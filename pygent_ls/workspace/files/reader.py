@@ -13,13 +13,17 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from pygent_ls.agent.context.images import mime_type_of
 from pygent_ls.agent.ports.workspace import MISSING, Document, FileStatus, Stamp
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.errors import FileTooLargeError, NotTextError, ToolError
 from pygent_ls.file_access import check_regular, entries, entries_below, open_file, read_beginning, status_of
 from pygent_ls.workspace.files.document_text import document_from_bytes
 from pygent_ls.workspace.files.paths import printable
+
+Read = TypeVar("Read")
 
 MAX_DOCUMENT_BYTES = 10_000_000
 """Maximum size of a file read whole: some 2.5 million tokens; editors also refuse or degrade larger files."""
@@ -47,24 +51,31 @@ async def read_document(path: Path, name: str | None = None) -> Document:
     readable.
     """
     name = printable(str(path)) if name is None else name
-    data, stamp = await _read_whole(path, name)
-    document = await asyncio.to_thread(document_from_bytes, path, data, stamp)
-    if document is None:
-        raise not_text(name, len(data), mime_type_of(data))
+    document = await _read_with(_document_at, path, name)
+    if isinstance(document, bytes):
+        raise not_text(name, len(document), mime_type_of(document))
     return document
 
 
 async def read_bytes(path: Path, name: str) -> bytes:
     """Read a file whole, text or not. Raises `ToolError` as `read_document` does."""
-    data, _ = await _read_whole(path, name)
+    data, _ = await _read_with(_read_bytes, path, name)
     return data
 
 
-async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
+async def _read_with(read: Callable[[Path, str], Read], path: Path, name: str) -> Read:
+    """Call `read` in a thread. Raises `ToolError` in place of its OSError."""
     try:
-        return await asyncio.to_thread(_read_bytes, path, name)
+        return await asyncio.to_thread(read, path, name)
     except OSError as error:
         raise await asyncio.to_thread(unreadable, path, name, error) from None
+
+
+def _document_at(path: Path, name: str) -> Document | bytes:
+    """Return the document, or the bytes if they are not text."""
+    data, stamp = _read_bytes(path, name)
+    document = document_from_bytes(path, data, stamp)
+    return data if document is None else document
 
 
 def beginning_of(path: Path, max_bytes: int) -> bytes:
@@ -255,7 +266,7 @@ def unreadable(path: Path, name: str, error: OSError) -> ToolError:
         case OSError(errno=errno.ENXIO):  # a socket cannot be opened at all
             return ToolError(f"{name} is not a regular file but a device, a socket or a named pipe.")
         case _:
-            return ToolError(f"{name} cannot be read: {error.strerror}.")
+            return ToolError(f"{name} cannot be read: {limit_reached(error) or f'{error.strerror}.'}")
 
 
 def _nearest(path: Path) -> str:

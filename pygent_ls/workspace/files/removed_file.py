@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.file_access import is_there, make_folders, make_link, read_file, read_link, status_of
 from pygent_ls.workspace.files.paths import printable
@@ -16,8 +17,7 @@ MAX_BYTES = 10 * 1024 * 1024
 """Maximum size of such a file, as of a file that tools read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedFile:
+class RemovedFile(Struct, frozen=True, kw_only=True):
     """A deleted file or link."""
 
     content: bytes

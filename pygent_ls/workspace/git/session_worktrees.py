@@ -11,10 +11,12 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.processes import Repository
 from pygent_ls.errors import SnapshotError
@@ -30,6 +32,11 @@ PREFIX = "pygent/"
 
 NOTE = "pygent.json"
 """File in the git folder of a work tree that says that it is ours."""
+
+LOCK = "pygent-ls.lock"
+"""File in the git folder that is locked while the list of work trees may change."""
+
+LOCK_POLL_S = 0.01
 
 MAX_LISTED = 20
 """Maximum number of files that an error names."""
@@ -59,8 +66,7 @@ class WorktreeError(SnapshotError):
     """Problem with a work tree, as text for the user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionWorktree:
+class SessionWorktree(Struct, frozen=True, kw_only=True):
     """One work tree."""
 
     name: str
@@ -75,8 +81,7 @@ class SessionWorktree:
         return self.repository.own / NOTE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorktreeState:
+class WorktreeState(Struct, frozen=True, kw_only=True):
     """What a work tree has that its base does not have."""
 
     n_commits: int
@@ -108,8 +113,17 @@ class WorktreeState:
 UNCHANGED = WorktreeState(n_commits=0, files=[], ignored=[])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Committed(Struct, frozen=True, kw_only=True):
+    """Changes of a work tree that are all committed."""
+
+    commit: str
+    files: Sequence[str]
+    """Names of the files that differ from the base; none if nothing has changed."""
+    patch: bytes
+    """The difference, as `git apply` reads it."""
+
+
+class Merged(Struct, frozen=True, kw_only=True):
     """Result of a merge: the changes are staged in the user's work tree, and not committed."""
 
     files: Sequence[str]
@@ -315,7 +329,7 @@ class SessionWorktrees:
         _check_idle(self._repository, "your work tree")
         self._check_branch(worktree)
         self._check_whole(worktree)
-        tip = self._commit_all(worktree)
+        tip = self._commit_all(worktree, f"Changes in the worktree {worktree.name}\n")
         head = self._commit("HEAD")
         if not head:
             raise WorktreeError("Your branch has no commit yet, so there is nothing to merge into.")
@@ -391,7 +405,7 @@ class SessionWorktrees:
                 "git does not track here. Move or delete what you do not need, and merge again."
             )
 
-    def _commit_all(self, worktree: SessionWorktree) -> str:
+    def _commit_all(self, worktree: SessionWorktree, message: str) -> str:
         """Commit all changes of the work tree to its branch; return the branch's commit."""
         repository = worktree.repository
         self._run_inert(repository, ["add", "--all"])
@@ -399,10 +413,53 @@ class SessionWorktrees:
         tip = self._run_inert(repository, ["rev-parse", "HEAD"]).strip()
         if tree == self._run_inert(repository, ["rev-parse", "HEAD^{tree}"]).strip():
             return tip
-        message = f"Changes in the worktree {worktree.name}\n"
-        made = self._run(["commit-tree", tree, "-p", tip, "-F", "-"], stdin=message.encode()).strip()
+        command = [*self._identity(), "commit-tree", tree, "-p", tip, "-F", "-"]
+        made = self._run(command, stdin=message.encode("utf-8", "replace")).strip()
         self._run(["update-ref", f"refs/heads/{worktree.branch}", made, tip])
         return made
+
+    def _identity(self) -> list[str]:
+        """Return options that name a committer, if git knows none on this machine."""
+        if self._run(["var", "GIT_COMMITTER_IDENT"], good=(0, 128)) and self._run(
+            ["var", "GIT_AUTHOR_IDENT"], good=(0, 128)
+        ):
+            return []
+        return ["-c", "user.name=pygent-ls", "-c", "user.email=pygent-ls@localhost"]
+
+    # Branches with the results of others
+
+    def commit(self, worktree: SessionWorktree, message: str) -> Committed:
+        """Commit what is left in the work tree to its branch; return all that the branch has beside its base. Raises
+        `SnapshotError`."""
+        self._check_branch(worktree)
+        self._check_whole(worktree)
+        tip = self._commit_all(worktree, message)
+        names = self._run_inert(
+            worktree.repository, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", worktree.base, tip]
+        )
+        patch = self._run_inert(
+            worktree.repository, ["diff-tree", "-r", "-p", "--binary", "--full-index", worktree.base, tip]
+        )
+        files = list(filter(None, names.split("\0")))
+        return Committed(commit=tip, files=files, patch=patch.encode("utf-8", "surrogateescape"))
+
+    def has_branch(self, name: str) -> bool:
+        """Return whether the branch `pygent/NAME` exists. Raises `SnapshotError`."""
+        return bool(self._commit(f"refs/heads/{PREFIX}{name}"))
+
+    def add_branch(self, name: str, commit: str) -> str:
+        """Make `pygent/NAME` a branch with this commit, unless it is one; return its name. Raises `WorktreeError` if
+        it has other commits, and `SnapshotError`."""
+        branch = PREFIX + name
+        try:
+            self._run(["update-ref", f"refs/heads/{branch}", commit, "0" * len(commit)])
+        except SnapshotError:
+            existing = self._commit(f"refs/heads/{branch}")
+            if not existing:
+                raise
+            if existing != commit:
+                raise WorktreeError(f"The branch {branch} exists already, with the commit {existing[:12]}.") from None
+        return branch
 
     # Programs
 
@@ -411,13 +468,31 @@ class SessionWorktrees:
         command = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
         return self._run_inert(self._repository, command, good=(0, 1)).strip()
 
-    def _run(self, arguments: Sequence[str], stdin: bytes = b"") -> str:
+    def _run(self, arguments: Sequence[str], stdin: bytes = b"", good: tuple[int, ...] = (0,)) -> str:
         """Run a command that reads and writes no file contents, with the repository's configuration overridden."""
         settings = [part for key, value in _OVERRIDES.items() for part in ("-c", f"{key}={value}")]
-        output = self._git.run(
-            [*settings, *arguments], cwd=self._repository.top, environment=self._writing({}), stdin=stdin
-        )
+        with self._exclusive():
+            output = self._git.run(
+                [*settings, *arguments], cwd=self._repository.top, environment=self._writing({}), stdin=stdin, good=good
+            )
         return output.decode("utf-8", "surrogateescape")
+
+    @contextmanager
+    def _exclusive(self) -> Generator[None]:
+        """Keep other processes of ours from running such a command in the repository: git fails if it finds a work tree
+        that another git is just adding or removing. Raises `SnapshotError`."""
+        try:
+            lock = (self._repository.common / LOCK).open("ab")
+        except OSError as error:
+            raise WorktreeError(f"The repository cannot be written: {error.strerror}.") from None
+        with lock:
+            while True:
+                with suppress(BlockingIOError):
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                self._git.check()
+                time.sleep(LOCK_POLL_S)
+            yield
 
     def _run_inert(self, repository: Repository, arguments: Sequence[str], good: tuple[int, ...] = (0,)) -> str:
         """Run a command without the repository's configuration."""

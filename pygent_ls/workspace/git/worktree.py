@@ -6,8 +6,9 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.files.reader import disk_stamp
@@ -18,8 +19,7 @@ READ_ONLY = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
 """Options with which git starts no user program and writes nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorktreePlace:
+class WorktreePlace(Struct, frozen=True, kw_only=True):
     """Folder with the work tree that contains it."""
 
     folder: Path

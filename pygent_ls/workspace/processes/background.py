@@ -10,9 +10,11 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import now
 from pygent_ls.agent.ports.processes import (
@@ -50,8 +52,7 @@ INPUT_S = 5.0
 """Maximum time for a program to read its input; a pipe holds 64 KiB of unread data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Struct, frozen=True):
     """Started program that must be finished."""
 
     child: Child
@@ -59,6 +60,8 @@ class Running:
     started: float
     stay: Stay | None = None
     """Placeholders in the workspace while it runs in the sandbox."""
+    mark: str = ""
+    """Value of `MARK` in its environment, outside the sandbox."""
     notes: list[str] = field(default_factory=list[str])
     """Notes to append to its output, in sentences."""
 
@@ -80,8 +83,7 @@ class ProgramRunner(Protocol):
         ...
 
 
-@dataclass(kw_only=True)
-class _Command:
+class _Command(Struct, kw_only=True):
     """Background command, whose task follows it to its end."""
 
     input: int = -1

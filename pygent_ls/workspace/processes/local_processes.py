@@ -1,7 +1,7 @@
 """Child processes, each in its own process group, which ends before its caller continues, or with the daemon.
 
-A process that leaves its group (`setsid`, a daemon) is not followed; it cannot block or fill anything, and only the
-sandbox confines it.
+A process that leaves its group (`setsid`, a daemon) is not followed; it cannot block or fill anything. In the sandbox
+it ends with the program. Outside, on Linux, it ends if the program is cancelled or exceeds its time limit.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 import weakref
 from collections.abc import Collection
 from pathlib import Path
+from uuid import uuid4
 
 from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
@@ -25,6 +26,7 @@ from pygent_ls.workspace.environment import clean_environment, find_program
 from pygent_ls.workspace.git.repositories import LocalRepositories
 from pygent_ls.workspace.processes.background import LocalBackground, Running, note_line
 from pygent_ls.workspace.processes.child import Child, OnOutput, start
+from pygent_ls.workspace.processes.marked import end_marked
 from pygent_ls.workspace.processes.watchdog import Watchdog
 from pygent_ls.workspace.sandbox.resource_usage import hold
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions, Stay
@@ -34,6 +36,9 @@ OF_OUR_MAKE = frozenset({"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"})
 """Variables that a `make` that started the daemon sets for its children: another `make` would take itself for a part of
 it.
 """
+
+MARK = "PYGENT_COMMAND_PROCESS"
+"""Variable in the environment of a program outside the sandbox, by which what it has started is known."""
 
 LOOK_AGAIN_S = 5.0
 """Interval between checks for files left by a background command."""
@@ -118,12 +123,14 @@ class LocalProcesses:
             self._watchdog.start()
             started = time.monotonic()
             merged = on_output is not None and not spec.errors_apart
-            process = await start(spec, argv, merged=merged, stdin=stdin, inherited=self._inherited(spec, argv))
+            mark = uuid4().hex if argv == spec.argv else ""
+            inherited = self._inherited(spec, argv) | ({MARK: mark} if mark else {})
+            process = await start(spec, argv, merged=merged, stdin=stdin, inherited=inherited)
             self._watchdog.watch(process.pid)
             child = Child(process, spec.max_output_chars, on_output, on_errors)
             self._running.add(child)
             undo.pop_all()
-            return Running(child, spec, started, stay)
+            return Running(child, spec, started, stay, mark=mark)
 
     def _inherited(self, spec: ProcessSpec, argv: tuple[str, ...]) -> dict[str, str]:
         """Return the variables of the daemon's environment that a program inherits."""
@@ -144,7 +151,7 @@ class LocalProcesses:
         """Follow a program to its end, or end it; then append notes that concern the sandbox to its output."""
         child = running.child
         try:
-            timed_out = await self._followed(running)
+            timed_out = await self._followed_to_its_end(running)
             await child.drain()
             duration_s = time.monotonic() - running.started
             if running.stay is not None and self._sandbox is not None:
@@ -164,6 +171,17 @@ class LocalProcesses:
             child.close()
             if running.stay is not None and self._sandbox is not None:
                 running.notes.extend(self._sandbox.left(running.stay))
+
+    async def _followed_to_its_end(self, running: Running) -> bool:
+        """Follow a program as `_followed` does. If it did not end by itself, what has left its group is ended, too."""
+        ended_itself = False
+        try:
+            timed_out = await self._followed(running)
+            ended_itself = not timed_out
+            return timed_out
+        finally:
+            if running.mark and not ended_itself:
+                await asyncio.to_thread(end_marked, MARK, running.mark)
 
     async def _followed(self, running: Running) -> bool:
         """Follow a program to its end, or end it at a limit; return whether it exceeded the time limit."""

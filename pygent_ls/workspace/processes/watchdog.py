@@ -8,6 +8,7 @@ import subprocess
 import weakref
 from collections.abc import Callable
 
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.errors import ToolError
 
 SCRIPT = """
@@ -52,7 +53,8 @@ class Watchdog:
             try:
                 self._pipe = self._started()
             except OSError as error:
-                raise ToolError(f"Programs cannot be started now: {error.strerror}.") from None
+                why = limit_reached(error) or f"{error.strerror}."
+                raise ToolError(f"Programs cannot be started now: {why}") from None
 
     def watch(self, group: int) -> None:
         """End this process group with the daemon."""

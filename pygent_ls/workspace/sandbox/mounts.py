@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.processes import ReadOnly
 from pygent_ls.workspace.sandbox.home import hidden_homes, is_there, shown
@@ -38,8 +40,7 @@ _ESCAPE = re.compile(rb"\\\\([0-7]{3})")
 """Escape sequence in the system's list of mounts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxLimits:
+class SandboxLimits(Struct, frozen=True, kw_only=True):
     """Paths that a command in the sandbox may see and change."""
 
     folders: tuple[Path, ...]

@@ -13,9 +13,10 @@ import re
 import shlex
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.permissions.autorun_files import OPENED, VERSION_CONTROL
 from pygent_ls.file_access import read_beginning
@@ -61,8 +62,7 @@ _MAY_BE_NO_PATH = re.compile(r"(?:gui|imap|instaweb|lfs|remote|sendemail|trailer
 _INCLUDES = re.compile(r"include(?:if\..*)?\.path", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(slots=True)
-class Protections:
+class Protections(Struct):
     """Protections by path. Paths are resolved except for their last name."""
 
     folders: Sequence[Path]
@@ -105,8 +105,7 @@ class Protections:
             self.add(path, missing, is_inside=is_inside)
 
 
-@dataclass(frozen=True, slots=True)
-class GitSettingsReader:
+class GitSettingsReader(Struct, frozen=True):
     """Reads git's settings with the given program and environment."""
 
     git: str

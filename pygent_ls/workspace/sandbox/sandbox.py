@@ -19,9 +19,11 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.permissions.autorun_files import OPENED
 from pygent_ls.agent.ports.processes import ReadOnly, SandboxState
@@ -82,8 +84,7 @@ by `listed`.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resources:
+class Resources(Struct, frozen=True, kw_only=True):
     """Limits on the resources of one command."""
 
     processes: int = 4_096
@@ -100,8 +101,7 @@ class Resources:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 5 * 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxOptions:
+class SandboxOptions(Struct, frozen=True, kw_only=True):
     """Sandbox options from the settings."""
 
     mode: SandboxMode = "auto"

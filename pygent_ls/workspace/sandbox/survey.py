@@ -8,8 +8,9 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pygent_ls import file_access
 from pygent_ls.agent.permissions.autorun_files import OPENED, VERSION_CONTROL, is_acting_file
@@ -30,8 +31,7 @@ _LINKED = frozenset({"head", "commondir"})
 """In lower case: some file systems ignore case."""
 
 
-@dataclass(slots=True)
-class Survey:
+class Survey(Struct):
     """Surveyed paths with their device and inode, which show whether they are still the same."""
 
     repositories: dict[Path, tuple[int, int]] = field(default_factory=dict[Path, tuple[int, int]])

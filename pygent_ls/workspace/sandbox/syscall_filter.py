@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
@@ -23,8 +24,7 @@ _NEW_SOCKET = 1
 _X32 = 0x40000000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Calls:
+class _Calls(Struct, frozen=True, kw_only=True):
     """Numbers of system calls on one architecture."""
 
     clone: int

@@ -8,8 +8,9 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.files.reader import MAX_DOCUMENT_BYTES, disk_stamp
@@ -32,8 +33,7 @@ USUAL_MODES = {0o644, 0o755}
 """Permission bits represented by git's own two modes; others are recorded beside the tree."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeState:
+class TreeState(Struct, frozen=True, kw_only=True):
     """Folder at a snapshot. Paths are relative to the folder, with `/`."""
 
     tree: str

@@ -6,7 +6,8 @@ import os
 import re
 import stat
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.workspace.snapshots.index import StoreIndex, entries_listed
 from pygent_ls.workspace.snapshots.store import EMPTY_TREE, GitStore, split
@@ -27,8 +28,7 @@ OPEN_FILE = re.compile(r"(^|/)(\.#[^/]*|\.[^/]*\.sw[a-p])$")
 """Files that editors create beside an open file, as in `OF_OPEN_FILES`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptIgnored:
+class KeptIgnored(Struct, frozen=True, kw_only=True):
     """Ignored files of a folder at a snapshot. Paths are relative to the place's `top`."""
 
     tree: str

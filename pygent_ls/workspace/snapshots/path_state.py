@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.file_access import status_of
@@ -14,8 +15,7 @@ from pygent_ls.workspace.snapshots.restore import LINK, blob_of, bytes_of_buffer
 from pygent_ls.workspace.snapshots.store import TreeEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """State of a path; equal values mean the same file."""
 
     entry: TreeEntry | None

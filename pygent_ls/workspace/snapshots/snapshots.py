@@ -15,10 +15,11 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git.program import Git, SnapshotAbortedError
@@ -56,16 +57,14 @@ Compare = Callable[[GitStore, TreeState, TreeState], Sequence[Value]]
 """Returns the differences between two states of a folder, by paths relative to it."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Pruned:
+class _Pruned(Struct, kw_only=True):
     """Time of a store's last pruning, by the monotonic clock, and the snapshots since."""
 
     at_s: float
     n_since: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """Snapshot of the workspace."""
 
     states: Mapping[Path, tuple[WorktreePlace, TreeState]]
@@ -105,8 +104,7 @@ class Snapshot:
         return {folder: (state.tree, state.disk, state.ignored) for folder, (_, state) in self.states.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathChange:
+class PathChange(Struct, frozen=True, kw_only=True):
     """Path that differs between two snapshots."""
 
     path: Path

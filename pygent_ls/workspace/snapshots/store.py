@@ -14,8 +14,9 @@ import secrets
 import shutil
 import time
 from collections.abc import Collection, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.file_access import read_file
@@ -87,8 +88,7 @@ REPACK = ("repack", "-a", "-d", "-l", "-q", "--window=0")
 """Repack command without a search for similar objects: a caller is waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True):
     """File in a tree: git's mode (`100644`, `100755`, `120000` for a link) and its content's name."""
 
     mode: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import zlib
-from email.message import Message
 from typing import TYPE_CHECKING
 
 from pygent_ls.agent.ports.processes import Processes
@@ -125,6 +124,8 @@ async def _ask(client: httpx.AsyncClient, url: httpx.URL, address: str) -> WebRe
     finally:
         await response.aclose()
     body = _unpacked(raw[:MAX_BODY_BYTES], response.headers.get("content-encoding", ""))
+    from email.message import Message  # takes 4 ms, which a daemon that fetches nothing saves
+
     kind = Message()
     kind["content-type"] = response.headers.get("content-type", "")[:MAX_TYPE_CHARS]
     location = response.headers.get("location") if response.is_redirect else None

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.web import SearchResult
 from pygent_ls.errors import ToolError
@@ -33,8 +34,7 @@ MAX_BODY_BYTES = 2_000_000
 MAX_SNIPPET_CHARS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchService:
+class SearchService(Struct, frozen=True, kw_only=True):
     """Implementation of `WebSearch`."""
 
     service: Service

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import PermissionDenied, PermissionRequested, PermissionResolved, ToolProgress, ToolResult
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk

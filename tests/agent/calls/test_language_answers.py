@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.messages import ToolUseBlock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import Finished, ToolResult
 from pygent_ls.agent.kinds import ToolRisk

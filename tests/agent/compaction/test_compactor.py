@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.window import CompactionRules, ContextRules, Strategy
 from pygent_ls.agent.events import Compacted, LlmError, Notice, PlanEntry, UsageReported

@@ -26,7 +26,10 @@ def test_how_much_there_is_room_for_is_read_from_a_refusal(refusal: str, share: 
     assert share_that_fits(refusal) == pytest.approx(share * MARGIN)
 
 
-@pytest.mark.parametrize("refusal", ["", "too long", "at most 8192 tokens", "model gpt-4-0613 has no room, request 12"])
+@pytest.mark.parametrize(
+    "refusal",
+    ["", "too long", "at most 8192 tokens", "model gpt-4-0613 has no room, request 12", f"1000 {'9' * 5_000}"],
+)
 def test_a_refusal_without_both_sizes_says_nothing(refusal: str) -> None:
     assert share_that_fits(refusal) == 1.0
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.editor_text import MAX_PROBLEMS, background, problems_text
 from pygent_ls.agent.messages import Message, TextBlock

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import DiagnosticsPart, EditorPart, FilePart, SelectionPart, render
 from pygent_ls.agent.context.untrusted_text import DEFUSED, Marks, unmarked

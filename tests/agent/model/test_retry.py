@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import LlmError, Notice, Text, TextDelta
 from pygent_ls.agent.messages import Message, ThinkingBlock, Usage

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import PermissionDenied, ToolResult
 from pygent_ls.agent.kinds import Mode, ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Permissions, Policy
 from pygent_ls.agent.permissions.refusals import Protected
+from pygent_ls.agent.ports.hooks import HookOutcome
 from pygent_ls.agent.ports.workspace import EditPlan, WriteText
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from tests.agent.executor import Executor
-from tests.fakes import FOLDER, FakeApprover, Rig, bounded, make_rig
+from tests.fakes import FOLDER, FakeApprover, Rig, bounded, make_rig, with_parts
+from tests.hooks import FakeHooks
 
 
 @tool(
@@ -121,6 +124,18 @@ async def test_an_ask_rule_about_a_file_is_stronger_than_what_allows_the_call() 
         Rule(text="create_project(**/*.txt)", decision="ask", origin="session"),
     ]
     rig = make_rig(create_project, approver=FakeApprover("reject_once"), rules=rules)
+
+    told = await run(rig)
+
+    assert told.is_error
+    assert (len(rig.approver.requests), rig.workspace.names) == (1, [])
+
+
+async def test_a_hook_does_not_answer_what_an_ask_rule_asks_about_a_file_inside_a_plan() -> None:
+    rule = Rule(text="create_project(**/infra/**)", decision="ask", origin="user")
+    rig = make_rig(create_project, approver=FakeApprover("reject_once"), rules=[rule])
+    allowing = FakeHooks({"permission_request": HookOutcome(decision="allow")})
+    rig = dataclasses.replace(rig, services=with_parts(rig.services, hooks=allowing))
 
     told = await run(rig)
 

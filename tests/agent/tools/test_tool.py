@@ -8,17 +8,18 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from msgspec import Meta
 
 from pygent_ls.agent.display_text import MAX_EXCERPT_CHARS, excerpt
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.tools.signature import ArgumentObject
 from pygent_ls.agent.tools.tool import DEFAULT_TIMEOUT_S, Tool, ToolContext, ToolRegistry, path_arguments, tool
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
 from pygent_ls.tools.git.write_tools import git_add
 from tests.fakes import FOLDER, make_rig
 
 
-class Edit(BaseModel):
+class Edit(ArgumentObject, frozen=True, kw_only=True):
     """One replacement."""
 
     old: str
@@ -36,9 +37,9 @@ class Edit(BaseModel):
 )
 async def look(
     context: ToolContext,
-    pattern: Annotated[str, Field(min_length=1, description="A regular expression.")],
+    pattern: Annotated[str, Meta(min_length=1, description="A regular expression.")],
     path: str = ".",
-    limit: Annotated[int | None, Field(ge=1)] = None,
+    limit: Annotated[int, Meta(ge=1)] | None = None,
     order: Literal["name", "size"] = "name",
     edits: tuple[Edit, ...] = (),
 ) -> str:
@@ -124,7 +125,6 @@ def test_invalid_arguments_name_the_field_and_what_the_tool_takes(arguments: dic
     assert said in str(raised.value)
     assert '"pattern"' in str(raised.value)
     assert "look" in str(raised.value)
-    assert "pydantic" not in str(raised.value)
 
 
 def test_all_wrong_fields_are_named_at_once() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import LoopDetected
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock

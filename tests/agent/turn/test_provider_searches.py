@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import LlmError, ToolCall, ToolResult
 from pygent_ls.agent.messages import Message

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.window import CompactionRules, ContextRules
 from pygent_ls.agent.events import Compacted, LlmError, PermissionRequested, ToolCall, ToolResult

@@ -6,9 +6,9 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.memory import ContextMemory
 from pygent_ls.agent.events import (

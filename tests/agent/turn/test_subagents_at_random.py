@@ -6,10 +6,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.memory import ContextMemory
 from pygent_ls.agent.events import Finished, TurnStarted

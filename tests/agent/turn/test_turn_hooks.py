@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import Notice
 from pygent_ls.agent.messages import Message, TextBlock, user_message
@@ -37,7 +38,7 @@ async def run(
 ) -> TurnResult:
     """Run a turn, and check what must be true of every turn."""
     turn = new_turn(rig, model, history, limits=limits)
-    turn = replace(turn, spec=replace(turn.spec, session_source=source))
+    turn = dataclasses.replace(turn, spec=replace(turn.spec, session_source=source))
     result = await bounded(turn.run())
     check_turn(turn, result, rig.events.stamped)
     return result
@@ -159,7 +160,7 @@ async def test_a_cancel_during_a_hook_ends_the_turn_at_once(event: HookEvent) ->
     rig, hooks = rig_with({event: HookOutcome()})
     gate = hooks.gates[event] = Gate()
     turn = new_turn(rig, FakeModel([say("done")]))
-    turn = replace(turn, spec=replace(turn.spec, session_source="startup"))
+    turn = dataclasses.replace(turn, spec=replace(turn.spec, session_source="startup"))
     result = await cancel_turn(rig, turn, gate.reached)
     assert result.stop_reason == "cancelled"
     assert turn.history[0].text == "do it"
@@ -183,7 +184,7 @@ async def test_a_subagent_has_a_hook_of_its_own_for_its_end_and_none_for_its_pro
     answers: dict[HookEvent, Answer] = dict.fromkeys(("session_start", "user_prompt_submit", "stop"), HookOutcome())
     rig, hooks = rig_with({**answers, "subagent_stop": lambda _: said.pop(0)})
     turn = new_turn(rig, FakeModel([say("a"), say("b")]))
-    turn = replace(turn, spec=replace(turn.spec, parent_tool_id="call_1"))
+    turn = dataclasses.replace(turn, spec=replace(turn.spec, parent_tool_id="call_1"))
     result = await bounded(turn.run())
 
     assert (result.text, hooks.events) == ("b", ["subagent_stop", "subagent_stop"])

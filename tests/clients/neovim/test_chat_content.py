@@ -283,6 +283,22 @@ def test_a_conversation_that_is_loaded_from_a_file_is_shown_above_what_the_sessi
     ]
 
 
+def test_an_end_that_is_told_twice_at_once_is_not_left_over_when_the_chat_begins_anew(start: Start) -> None:
+    editor = start([Step(text="One.")])
+    open_chat(editor)
+    before = ask(editor, "first")
+
+    editor.lua(
+        "local s = require('pygent.sessions').current(); local over = s.conversation.items[#s.conversation.items];"
+        "s.info = vim.tbl_extend('force', s.info, { turnIds = { 'unknown' }, lastSeq = s.conversation.last_seq });"
+        "s:tell({ items = { over, over } })"
+    )
+
+    editor.until("return #require('pygent.sessions').current().conversation.items > 0", what="the items again")
+    editor.until(lambda: n_ends(editor) == 1 and "One." in chat(editor), what="the chat as it was")
+    assert chat(editor) == before
+
+
 def test_a_turn_that_was_taken_back_says_so(start: Start) -> None:
     editor = start([Step(text="One.")])
     open_chat(editor)

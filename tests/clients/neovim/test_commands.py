@@ -196,7 +196,10 @@ def test_a_prompt_that_is_held_since_the_daemon_ended_is_shown_and_sent_again(st
     for words in ("do it", "do that"):
         editor.lua(f"require('pygent.sessions').current():send('{words}')")
     editor.until("return #require('pygent.sessions').current().conversation.queue == 2")
+    editor.until(lambda: len(editor.model.requests) == 1)
     kill_daemon(editor)
+    told(editor, "the daemon ended with code 137")
+    assert "not started" not in editor.messages(), "the turn of the prompt ran"
 
     editor.command("Pygent resend")
     editor.until(lambda: len(editor.model.requests) == 2)

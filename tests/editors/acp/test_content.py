@@ -62,6 +62,7 @@ def test_a_new_file_has_no_old_text() -> None:
         ("file:///w/a.py#L3", FilePart(path=Path("/w/a.py"), lines=LineRange(first=3, last=3))),
         ("file:///w/a.py#L3-L5", FilePart(path=Path("/w/a.py"), lines=LineRange(first=3, last=5))),
         ("file:///w/a.py#L5:3", FilePart(path=Path("/w/a.py"), lines=LineRange(first=5, last=5))),
+        (f"file:///w/a.py#L{'9' * 5_000}", FilePart(path=Path("/w/a.py"))),
         ("file:///w/a.py#top", FilePart(path=Path("/w/a.py"))),
         ("/w/a.py", FilePart(path=Path("/w/a.py"))),
         ("https://plums.example/a.py", "https://plums.example/a.py"),

@@ -204,8 +204,9 @@ class FakeCore:
         self.changed_files.append(path)
         self._cache.invalidate(globs.escape(path))
 
-    def start_loading(self) -> None:
+    def start_loading(self, after_s: float = 0.0) -> None:
         """Implement `Core`."""
+        del after_s
         self.n_starts += 1
 
     def configure(self, given: object) -> Sequence[str]:

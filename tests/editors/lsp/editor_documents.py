@@ -25,6 +25,8 @@ class OpenDocument:
 
     text: str
     version: int
+    saved: str | None = None
+    """Text that the buffer last loaded or saved; None for one that was opened with a text of its own."""
 
 
 class Documents:
@@ -45,6 +47,7 @@ class Documents:
         """Open a file, or a new one with this text; returns its URI."""
         uri = uri or path.as_uri()
         held = OpenDocument(path.read_bytes().decode() if text is None else text, version)
+        held.saved = held.text if text is None else None
         self.open_documents[uri] = held
         item = {"uri": uri, "languageId": "python", "version": version, "text": held.text}
         self._tell("textDocument/didOpen", {"textDocument": item})
@@ -62,7 +65,9 @@ class Documents:
 
     def save(self, uri: str) -> None:
         """Write the buffer to the disk."""
-        path_of(uri).write_bytes(self.open_documents[uri].text.encode())
+        held = self.open_documents[uri]
+        path_of(uri).write_bytes(held.text.encode())
+        held.saved = held.text
         self._tell("textDocument/didSave", {"textDocument": {"uri": uri}})
 
     def close(self, uri: str) -> None:
@@ -136,7 +141,8 @@ class Documents:
         held = self.open_documents.get(old)
         if held is not None:
             self.close(old)
-            self.open(path_of(new), text=held.text)
+            uri = self.open(path_of(new), text=held.text)
+            self.open_documents[uri].saved = held.saved
 
     def _edit_any(self, uri: str, edits: Sequence[Mapping[str, Any]]) -> None:
         if not self._held(uri) and self.closed_files == "buffer":
@@ -217,6 +223,9 @@ def _offset_of(text: str, starts: Sequence[int], position: Mapping[str, int], en
     if position["line"] >= len(starts):
         return len(text)
     left, offset = position["character"], starts[position["line"]]
+    if text.isascii():
+        end = starts[position["line"] + 1] if position["line"] + 1 < len(starts) else len(text)
+        return min(offset + left, offset + len(text[offset:end].rstrip("\r\n")))
     while offset < len(text) and text[offset] not in "\r\n" and left >= n_units(text[offset], encoding):
         left -= n_units(text[offset], encoding)
         offset += 1

@@ -119,6 +119,12 @@ def test_numbers_with_a_decimal_point_are_whole_ones_and_text_remains_text() -> 
     assert structured("$/cancelRequest", {"id": "5"}, lsp.CancelParams).id == "5"
 
 
+def test_half_a_surrogate_pair_in_a_name_is_part_of_an_unknown_member() -> None:
+    given_ = {"textDocument": {"uri": "a", "\ud800": 1}, "\udfff": {}}
+
+    assert structured("textDocument/didSave", given_, lsp.DidSaveTextDocumentParams).text_document.uri == "a"
+
+
 @pytest.mark.parametrize(
     ("params", "problem"),
     [

@@ -12,8 +12,8 @@ from tests.e2e.raw import RawClient, raw_client
 WATCHED = (sys.executable, "-X", "importtime", "-m", "pygent_ls")
 """The interpreter writes a line for each module as soon as it is imported."""
 
-HEAVY = {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp", "tiktoken", "tenacity", "pygls", "lsprotocol"}
-"""What turns need; pydantic is what reads the settings."""
+HEAVY = {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp", "tiktoken", "tenacity", "pygls", "pydantic"}
+"""What some turns need."""
 
 
 def imported(client: RawClient) -> set[str]:
@@ -46,5 +46,16 @@ def test_a_model_that_needs_no_library_loads_none(folder: Path) -> None:
 
         assert client.finish() == 0
     modules = imported(client)
-    assert {"pygent_ls.tools.catalog", "pydantic"} <= modules  # the watch sees what comes later, too
-    assert modules & {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp"} == set()
+    assert {"pygent_ls.tools.catalog", "pygent_ls.sessions.session"} <= modules  # the watch sees what comes later, too
+    assert modules & {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp", "pydantic"} == set()
+
+
+def test_what_a_turn_needs_is_imported_before_there_is_one(folder: Path) -> None:
+    environment = {"PYGENT_MODEL": "openai/mock", "OPENAI_API_KEY": "sk-test"}
+    with raw_client(folder, command=WATCHED, environment=environment) as client:
+        client.initialize(folder)
+
+        for module in ("pygent_ls.tools.catalog", "pygent_ls.workspace.web.http_client", "aiohttp"):
+            client.until_said(f"{module}\n")
+
+        assert client.finish() == 0

@@ -40,11 +40,24 @@ def test_a_file_uri_is_a_path(uri: str, path: str) -> None:
         "file://[/a",
         "file:///a%00b",
         "git:/a",
+        "file:a.py",
+        "file:../a.py",
+        "file:///" + "a/" * 3_000,
+        "file:///" + "a" * 5_000,
         "file:///\ud800",
     ],
 )
 def test_anything_else_is_none(uri: str) -> None:
     assert path_of(uri) is None
+
+
+def test_a_name_that_is_not_utf_8_leads_back_to_its_file(folder: Path) -> None:
+    file = folder / "caf\udce9.txt"
+    file.write_text("x")
+
+    assert file.as_uri().endswith("/caf%E9.txt")
+    assert path_of(file.as_uri()) == file
+    assert path_of(file.as_uri(), follow=False) == file
 
 
 def test_links_are_followed(folder: Path) -> None:

@@ -8,9 +8,11 @@ import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.editors.run_options import RunOptions

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import (
     Block,
@@ -42,7 +43,9 @@ async def anthropic(script: Script) -> AsyncGenerator[tuple[ModelServer, Callabl
     async with ModelServer(script) as server:
 
         def make(name: str = SONNET, **endpoint: Any) -> Model:
-            model = make_model(name, replace(Endpoint(api_base=server.url, api_key=KEY), **endpoint), resources)
+            model = make_model(
+                name, dataclasses.replace(Endpoint(api_base=server.url, api_key=KEY), **endpoint), resources
+            )
             assert isinstance(model, AnthropicModel)
             return model
 
@@ -167,14 +170,14 @@ async def test_a_picture_is_sent_as_one() -> None:
     [(SONNET, 1.0, None), (SONNET, 0.3, 0.3), (SONNET, 1.7, None), ("anthropic/claude-sonnet-5-5", 0.3, None)],
 )
 async def test_a_temperature_is_told_where_it_is_taken(name: str, temperature: float, told: float | None) -> None:
-    assert (await sent(replace(request(), temperature=temperature), name)).get("temperature") == told
+    assert (await sent(dataclasses.replace(request(), temperature=temperature), name)).get("temperature") == told
 
 
 # Thinking
 
 
 async def test_thinking_has_its_budget_and_excludes_a_temperature() -> None:
-    body = await sent(replace(request(), max_thinking_tokens=5000, temperature=0.2))
+    body = await sent(dataclasses.replace(request(), max_thinking_tokens=5000, temperature=0.2))
 
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 5000}
     assert body["max_tokens"] == 6000
@@ -182,7 +185,7 @@ async def test_thinking_has_its_budget_and_excludes_a_temperature() -> None:
 
 
 async def test_a_model_that_decides_itself_is_told_an_effort() -> None:
-    body = await sent(replace(request(), max_thinking_tokens=20_000), "anthropic/claude-sonnet-5-5")
+    body = await sent(dataclasses.replace(request(), max_thinking_tokens=20_000), "anthropic/claude-sonnet-5-5")
 
     assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
     assert body["output_config"] == {"effort": "high"}
@@ -192,9 +195,11 @@ async def test_thoughts_come_back_sealed_and_go_back_as_they_were() -> None:
     steps = [Step(thinking="I must look.", calls=(Call(name="read_file", arguments={"path": "a"}, id="toolu_1"),))]
     async with anthropic([*steps, Step(text="A.")]) as (server, make):
         model = make()
-        asked = replace(request(user_message("q")), max_thinking_tokens=2000)
+        asked = dataclasses.replace(request(user_message("q")), max_thinking_tokens=2000)
         answer = joined(await chunks_of(model, asked)).message("t", ())
-        await chunks_of(model, replace(asked, messages=(user_message("q"), answer, user_message((RESULT,)))))
+        await chunks_of(
+            model, dataclasses.replace(asked, messages=(user_message("q"), answer, user_message((RESULT,))))
+        )
 
     assert answer.blocks == (THOUGHT, CALL)
     assert server.requests[1].messages[1]["content"][0] == {
@@ -215,7 +220,9 @@ async def test_hidden_thoughts_and_those_of_nobody_are_told_apart() -> None:
 
 async def test_no_thinking_is_asked_for_between_a_call_without_a_thought_and_its_answer() -> None:
     body = await sent(
-        replace(request(user_message("q"), assistant(CALL), user_message((RESULT,))), max_thinking_tokens=2000)
+        dataclasses.replace(
+            request(user_message("q"), assistant(CALL), user_message((RESULT,))), max_thinking_tokens=2000
+        )
     )
 
     assert "thinking" not in body
@@ -230,7 +237,9 @@ async def test_a_model_that_thinks_before_its_first_call_alone_keeps_its_budget_
         user_message((replace(RESULT, tool_use_id="toolu_0"),)),
     )
     body = await sent(
-        replace(request(*earlier, assistant(TextBlock(text="A.")), user_message("q"), *steps), max_thinking_tokens=2000)
+        dataclasses.replace(
+            request(*earlier, assistant(TextBlock(text="A.")), user_message("q"), *steps), max_thinking_tokens=2000
+        )
     )
 
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 2000}
@@ -239,7 +248,7 @@ async def test_a_model_that_thinks_before_its_first_call_alone_keeps_its_budget_
 async def test_no_thinking_is_asked_for_where_another_model_began_to_act_and_its_thoughts_are_left_out() -> None:
     again, seen = replace(CALL, id="toolu_2"), replace(RESULT, tool_use_id="toolu_2")
     steps = (assistant(CALL), user_message((RESULT,)), assistant(THOUGHT, again), user_message((seen,)))
-    body = await sent(replace(request(user_message("q"), *steps), max_thinking_tokens=2000))
+    body = await sent(dataclasses.replace(request(user_message("q"), *steps), max_thinking_tokens=2000))
 
     assert "thinking" not in body
 
@@ -286,7 +295,7 @@ async def test_what_a_model_refuses_is_left_out_and_remembered() -> None:
 
     async with anthropic(script) as (server, make):
         for _ in range(2):
-            await chunks_of(make(), replace(request(), max_thinking_tokens=2000))
+            await chunks_of(make(), dataclasses.replace(request(), max_thinking_tokens=2000))
 
     assert len(server.requests) == 4
     assert server.requests[-1].body["thinking"]["type"] == "adaptive"

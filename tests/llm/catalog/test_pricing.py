@@ -105,6 +105,18 @@ def test_a_long_request_costs_its_tier_for_every_token(entry: dict[str, object])
     assert known.counted(n_input=200_001, n_output=1).cost_usd == 600_007
 
 
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), -1, True, "1", None])
+def test_a_number_that_is_none_is_not_known(number: object) -> None:
+    names = ("max_input_tokens", "max_output_tokens", "input_cost_per_token", "output_cost_per_token")
+    entry: dict[str, object] = dict.fromkeys(names, number)
+    tier = {"input_cost_per_token": 1.0, "output_cost_per_token": 2.0, "range": [number, number]}
+
+    assert known_model(entry) == known_model({})
+    assert known_model({**entry, f"input_cost_per_token_above_{'9' * 5_000}k_tokens": 1}) == known_model({})
+    assert known_model({"tiered_pricing": [tier]}) == known_model({})
+    assert known_model({"tiered_pricing": [number, "a range"]}) == known_model({})
+
+
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_a_cost_is_never_below_nothing(n_input: int, n_output: int, read: int, write: int) -> None:
     known = KnownModel(rates=(Rates(input=3.0, output=5.0, cache_read=1.0, cache_write=4.0),))
@@ -145,7 +157,7 @@ class _Written(PriceTable):
         return self._raw
 
     def entry(self, name: str) -> dict[str, int]:
-        return dict(self._find(name))
+        return dict(self._find(name)[0])
 
 
 async def test_the_table_is_read_without_importing_litellm(loader: LitellmLoader) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.errors import ModelError, ModelErrorType
 from pygent_ls.llm.errors.model_errors import MAX_MESSAGE_CHARS, Called, model_error, shown

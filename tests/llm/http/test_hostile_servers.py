@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import threading
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -23,7 +25,7 @@ from pygent_ls.agent.ports.model import Chunk
 from pygent_ls.errors import ModelError, ModelErrorType
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.llm.routing import make_model
+from pygent_ls.llm.routing import make_model, start_loading
 from tests.llm.answers import answered, error_of, named_events
 from tests.llm.loopback import KEY, WAIT_S
 from tests.llm.model_contract import chunks_of, joined
@@ -244,6 +246,30 @@ async def test_a_certificate_of_ones_own_counts_where_it_is_named_and_nowhere_el
     assert answer.text == "hi"
 
 
+@pytest.mark.parametrize("scheme", ["https", "http"])
+async def test_certificates_are_loaded_before_the_first_call_of_https(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    path = certificate_of(tmp_path)
+    certificate = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    certificate.load_cert_chain(path)
+    async with serving(STREAM + TEXT + END, certificate) as address:
+        resources = ModelResources()
+        endpoint = Endpoint(api_base=address.replace("https", scheme, 1), api_key=KEY)
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        start_loading(make_model("openai/gpt-4o", endpoint, resources), resources)
+        loading = [each for each in threading.enumerate() if each.name == "http-loader"]
+        await asyncio.gather(*(asyncio.to_thread(each.join, WAIT_S) for each in loading))
+        monkeypatch.delenv("SSL_CERT_FILE")
+        model = make_model("openai/gpt-4o", replace(endpoint, api_base=address), resources)
+        if scheme == "https":
+            assert joined(await chunks_of(model)).text == "hi"
+        else:
+            with pytest.raises(ModelError, match="SSL_CERT_FILE"):
+                await chunks_of(model)
+        await resources.close()
+
+
 async def test_a_proxy_that_refuses_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     async with serving_proxy() as port:
         monkeypatch.setenv("https_proxy", f"http://user:hidden@127.0.0.1:{port}")
@@ -282,6 +308,16 @@ ENDED: Sequence[dict[str, object]] = (
     {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
     {"type": "message_stop"},
 )
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(TEXT + END), b"Content-Length: 100000\r\n\r\n"],
+    ids=["no last chunk", "a length that never comes"],
+)
+async def test_an_answer_whose_last_event_came_is_whole_however_the_connection_ends(head: bytes) -> None:
+    async with serving(HEAD + head + TEXT + END) as address, asked(address) as ask:
+        assert joined(await ask()).text == "hi"
 
 
 async def test_two_answers_in_one_stream_are_not_mixed() -> None:

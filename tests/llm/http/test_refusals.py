@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.ports.model import Effort, Model, ModelRequest
@@ -44,7 +45,7 @@ async def resources() -> AsyncGenerator[ModelResources]:
 def request(*messages: Message | str, effort: Effort | None = None, system: str = "You are a test.") -> ModelRequest:
     """A request of the loop; a string is a prompt."""
     said = [user_message(each) if isinstance(each, str) else each for each in messages]
-    return replace(plain_request(*said), effort=effort, system=system)
+    return dataclasses.replace(plain_request(*said), effort=effort, system=system)
 
 
 def model_at(server: ModelServer, resources: ModelResources, name: str) -> Model:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pygent_ls.agent.messages import Message, user_message
 from pygent_ls.agent.ports.model import Chunk, ModelRequest, SearchChunk
@@ -49,7 +50,7 @@ def searching(*messages: Message) -> ModelRequest:
 
 async def answered(model: LitellmModel, *messages: Message) -> tuple[Sequence[Chunk], Message]:
     chunks = await chunks_of(model, searching(*messages))
-    return chunks, replace(joined(chunks), family=model.facts.family).message("t", ())
+    return chunks, structs.replace(joined(chunks), family=model.facts.family).message("t", ())
 
 
 @pytest.mark.parametrize(

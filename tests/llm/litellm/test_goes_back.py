@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from pygent_ls.agent.messages import ToolResultBlock, user_message
 from pygent_ls.llm.litellm.model import LitellmLoader
 from tests.llm.loopback import model_at
@@ -27,7 +29,7 @@ async def test_geminis_thought_signature_goes_back_with_its_call(loader: Litellm
     call = {"functionCall": {"name": "read_file", "args": {"path": "a"}}, "thoughtSignature": SEAL}
     async with ModelServer([gemini(call), gemini({"text": "Done."})]) as server:
         model = model_at(server, loader, "gemini/gemini-3-pro-preview")
-        answer = replace(joined(await chunks_of(model)), family=model.facts.family).message("t", ())
+        answer = structs.replace(joined(await chunks_of(model)), family=model.facts.family).message("t", ())
         (made,) = answer.tool_calls
         result = user_message((ToolResultBlock(tool_use_id=made.id, content="A"),))
         await chunks_of(model, request(user_message("q"), answer, result))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -71,7 +71,7 @@ async def test_a_server_of_ones_own_needs_no_key(loader: LitellmLoader, monkeypa
 
 async def test_no_more_tokens_are_asked_for_than_the_model_can_write(loader: LitellmLoader) -> None:
     async with ModelServer([Step(text="hi")]) as server:
-        asked = replace(request(), max_output_tokens=1_000_000)
+        asked = dataclasses.replace(request(), max_output_tokens=1_000_000)
         await chunks_of(model_at(server, loader, "openai/gpt-4"), asked)
 
     assert server.requests[0].body["max_tokens"] == 4096
@@ -249,9 +249,11 @@ async def test_anthropics_thoughts_go_back_with_their_seals_while_tools_run(load
     result = ToolResultBlock(tool_use_id="toolu_1", content="A")
     async with ModelServer(steps) as server:
         model = model_at(server, loader, "anthropic/claude-sonnet-4-5")
-        asked = replace(request(user_message("q")), max_thinking_tokens=2000)
+        asked = dataclasses.replace(request(user_message("q")), max_thinking_tokens=2000)
         answer = joined(await chunks_of(model, asked)).message("t", ())
-        await chunks_of(model, replace(asked, messages=(user_message("q"), answer, user_message((result,)))))
+        await chunks_of(
+            model, dataclasses.replace(asked, messages=(user_message("q"), answer, user_message((result,))))
+        )
 
     first, second = (each.body for each in server.requests)
     sealed = {"type": "thinking", "thinking": "hm", "signature": "SEAL"}

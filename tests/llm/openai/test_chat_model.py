@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.ports.model import Model, ModelRequest
@@ -39,7 +40,7 @@ async def provider(script: Script) -> AsyncGenerator[tuple[ModelServer, MakeMode
             start, _, bare = name.partition("/")
             row = provider_named(start)
             assert row is not None
-            reached = replace(Endpoint(api_base=server.url, api_key=KEY), **endpoint)
+            reached = dataclasses.replace(Endpoint(api_base=server.url, api_key=KEY), **endpoint)
             return OpenAIModel(Native(name=name, provider=row, model=bare, endpoint=reached, resources=resources))
 
         yield server, make
@@ -129,7 +130,7 @@ async def test_openai_is_sent_no_id_that_is_too_long_for_it() -> None:
 
 
 async def test_no_more_tokens_are_asked_for_than_the_model_can_write() -> None:
-    body = await sent_to("openai/gpt-4", replace(request(), max_output_tokens=1_000_000))
+    body = await sent_to("openai/gpt-4", dataclasses.replace(request(), max_output_tokens=1_000_000))
 
     assert body["max_tokens"] == 4096
 
@@ -164,7 +165,7 @@ async def test_the_address_and_key_of_the_environment_count(monkeypatch: pytest.
     ],
 )
 async def test_thinking_is_asked_for_in_the_providers_way(name: str, added: Mapping[str, Any]) -> None:
-    body = await sent_to(name, replace(request(), max_thinking_tokens=8000))
+    body = await sent_to(name, dataclasses.replace(request(), max_thinking_tokens=8000))
 
     keys = ("reasoning_effort", "reasoning", "thinking")
     assert {key: body[key] for key in keys if key in body} == added

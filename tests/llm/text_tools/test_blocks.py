@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.llm.text_tools.blocks import FoundCall, Piece, ToolBlocks
+from tests.llm.text_tools.pieces import found_in
 
 NAMES = frozenset({"read_file", "create_file"})
 READ = FoundCall("read_file", '{"path": "a.py"}')
@@ -17,21 +18,7 @@ BODY = '{"name": "read_file", "input": {"path": "a.py"}}'
 
 def found(text: str, *, size: int | None = None) -> list[Piece]:
     """What an answer that comes in pieces of that size is: its texts joined."""
-    blocks = ToolBlocks(NAMES)
-    pieces: list[Piece] = []
-    for start in range(0, len(text), size or len(text) or 1):
-        pieces += blocks.feed(text[start : start + (size or len(text))])
-    return joined([*pieces, *blocks.close()])
-
-
-def joined(pieces: list[Piece]) -> list[Piece]:
-    together: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, str) and together and isinstance(together[-1], str):
-            together[-1] += piece
-        elif piece:
-            together.append(piece)
-    return together
+    return found_in(text, NAMES, size or len(text) or 1)
 
 
 @pytest.mark.parametrize(

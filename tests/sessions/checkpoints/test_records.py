@@ -64,6 +64,31 @@ async def recalled(folder: Path, session_id: str = "s1") -> PastSession:
     return found
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"version": 1, "type": "went", "path": "/a", "number": 1e999}',
+        '{"version": 1, "type": "went", "path": "/a", "number": NaN}',
+        '{"version": 1, "type": "checkpoint", "id": "a", "turn": "t", "label": "l", "created": "0", "states": []}',
+        '{"version": {}, "type": "went"}',
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "",
+        "7",
+    ],
+    ids=lambda line: line[:60],
+)
+def test_a_damaged_line_is_left_out(tmp_path: Path, line: str) -> None:
+    records = CheckpointRecords(tmp_path, "s1", days=30)
+    records.add([Went(path=Path("/a"), number=1)])
+    (file,) = tmp_path.iterdir()
+    with file.open("a") as stream:
+        stream.write(f"{line}\n")
+    records.add([Went(path=Path("/b"), number=2)])
+
+    assert list(records.load()) == [Went(path=Path("/a"), number=1), Went(path=Path("/b"), number=2)]
+
+
 async def test_files_go_back_after_a_restart_and_the_users_own_are_spared(folder: Path) -> None:
     before = snapshot(folder)
     live = checkpoints_of(folder)

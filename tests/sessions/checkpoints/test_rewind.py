@@ -4,12 +4,13 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.edits.named_paths import NamedPaths, named_in
 from pygent_ls.agent.messages import Message, user_message
@@ -23,7 +24,15 @@ from pygent_ls.agent.ports.workspace import (
     WriteText,
 )
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints
-from pygent_ls.sessions.checkpoints.rewind import NEVER_KEPT, Restored, RewindTarget, go_back, last_turn
+from pygent_ls.sessions.checkpoints.rewind import (
+    CHANGED_SINCE,
+    MOVED,
+    NEVER_KEPT,
+    Restored,
+    RewindTarget,
+    go_back,
+    last_turn,
+)
 from pygent_ls.sessions.checkpoints.write_log import WriteLog
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.workspace.repositories import bytes_of, commit_all, snapshots_beside
@@ -47,6 +56,10 @@ class Desk:
         path = self.folder / name
         before = await self.checkpoints.workspace.read(path) if path.exists() else None
         await self.apply(turn, WriteText(path=path, before=before, text=text))
+
+    async def read(self, name: str) -> Document:
+        """What a file holds."""
+        return await self.checkpoints.workspace.read(self.folder / name)
 
     async def apply(self, turn: str, *operations: FileOperation) -> None:
         """The agent changes files."""
@@ -193,6 +206,67 @@ async def test_a_copy_stays_if_its_source_was_changed_since_and_goes_otherwise(d
     reason = "it was moved or copied, and the other file has changed since"
     assert desk.skipped(done)["copy of a.txt"] == reason
     assert (folder / "copy of a.txt").read_text() == "a\n"
+
+
+async def test_a_chain_of_moves_goes_back_forward_and_back_again(desk: Desk) -> None:
+    a, keep, passed = (desk.folder / name for name in ("a.txt", "keep.txt", "passed.txt"))
+    before = snapshot(desk.folder)
+    await desk.edit("t1", "new.txt", "the agent's\n")
+    await desk.apply("t2", DeleteFile(path=desk.folder / "new.txt", before=await desk.read("new.txt")))
+    await desk.apply("t2", MoveFile(source=a, destination=passed))
+    await desk.apply("t2", MoveFile(source=passed, destination=desk.folder / "new.txt"))
+    await desk.apply("t2", MoveFile(source=keep, destination=a))
+    after = snapshot(desk.folder)
+
+    back = await desk.back(desk.checkpoints.all()[1])
+    assert back.skipped == []
+    assert back.restored == [a, keep, desk.folder / "new.txt"]
+    forward = await desk.back(desk.checkpoints.find(back.undo_checkpoint_id))
+    assert snapshot(desk.folder) == after
+    assert forward.skipped == []
+    await desk.back(desk.checkpoints.find(forward.undo_checkpoint_id))
+    await desk.back()
+
+    assert snapshot(desk.folder) == before
+
+
+async def test_the_end_of_a_chain_of_moves_stays_if_its_beginning_cannot_go_back(desk: Desk) -> None:
+    a, passed, end = (desk.folder / name for name in ("a.txt", "passed.txt", "end.txt"))
+    text = a.read_text()
+    await desk.apply("t", MoveFile(source=a, destination=passed))
+    await desk.apply("t", MoveFile(source=passed, destination=end))
+    a.write_text("the user's\n")
+
+    done = await desk.back()
+
+    assert desk.skipped(done) == {"a.txt": CHANGED_SINCE, "end.txt": MOVED}
+    assert end.read_text() == text
+    assert not passed.exists()
+
+
+async def test_the_beginning_of_a_chain_of_moves_is_not_moved_again_if_its_end_cannot_be(desk: Desk) -> None:
+    a, passed, end = (desk.folder / name for name in ("a.txt", "passed.txt", "end.txt"))
+    await desk.apply("t", MoveFile(source=a, destination=passed))
+    await desk.apply("t", MoveFile(source=passed, destination=end))
+    back = await desk.back()
+    end.write_text("the user's\n")
+
+    done = await desk.back(desk.checkpoints.find(back.undo_checkpoint_id))
+
+    assert desk.skipped(done) == {"a.txt": MOVED, "end.txt": CHANGED_SINCE}
+    assert (a.read_text(), end.read_text()) == ("a\n", "the user's\n")
+
+
+async def test_what_the_user_wrote_on_the_way_of_moves_is_not_removed(desk: Desk) -> None:
+    a, passed, end = (desk.folder / name for name in ("a.txt", "passed.txt", "end.txt"))
+    await desk.apply("t", MoveFile(source=a, destination=passed))
+    passed.write_text("the user's\n")
+    await desk.apply("t2", MoveFile(source=passed, destination=end))
+
+    done = await desk.back()
+
+    assert desk.skipped(done) == {"a.txt": MOVED, "end.txt": MOVED}
+    assert end.read_text() == "the user's\n"
 
 
 async def test_links_in_the_way_are_not_followed(desk: Desk, tmp_path: Path) -> None:

@@ -127,6 +127,17 @@ def test_a_change_that_may_be_anyones_goes_back_only_if_that_is_allowed() -> Non
     assert file.now == held("first")
 
 
+def test_a_way_back_ends_at_its_goal_though_the_file_held_the_same_on_the_way() -> None:
+    file = File(NOTHING, Versions.of(NOTHING))
+    file.point()
+    for text in (held("agent"), NOTHING, held("agent again")):
+        file.write(text, "agent")
+
+    file.back(0)
+
+    assert file.versions.top is file.versions.root
+
+
 def test_permission_bits_alone_are_a_version_too() -> None:
     file = File()
     file.point()

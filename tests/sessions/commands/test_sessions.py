@@ -236,9 +236,9 @@ RESULT = {"type": "tool_result", "toolUseId": "c", "content": "x"}
         ("[]", "it is not a JSON object"),
         ("[" * 100_000, "it is nested too deeply"),
         ({**VALID, "version": 2}, "its `version` is 2, but this program reads 1"),
-        ({"version": 1}, "id: Field required"),
-        ({**VALID, "messages": [{"role": "system", "content": "x"}]}, "messages.0.role"),
-        ({**VALID, "messages": [message("user", {"type": "film"})]}, "messages.0.content"),
+        ({"version": 1}, "id: it is missing"),
+        ({**VALID, "messages": [{"role": "system", "content": "x"}]}, "messages.0.role: "),
+        ({**VALID, "messages": [message("user", {"type": "film"})]}, "messages.0.content.0.type: "),
         ({**VALID, "messages": [message("assistant", CALL)]}, "the tool calls c at its end have no results"),
         (
             {**VALID, "messages": [message("user", RESULT)]},

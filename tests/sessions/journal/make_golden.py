@@ -11,10 +11,11 @@ import re
 import signal
 import socket
 import sys
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import (
     DiagnosticsPart,

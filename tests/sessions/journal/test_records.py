@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -13,6 +12,7 @@ from typing import Any, cast, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from pygent_ls.agent import events
 from pygent_ls.agent.context.conversation_text import utf8
@@ -91,7 +91,7 @@ _SPECIAL: dict[str, st.SearchStrategy[Any]] = {
 
 
 def _of(kind: type[Any]) -> st.SearchStrategy[Any]:
-    special = {each.name: _SPECIAL[each.name] for each in fields(kind) if each.name in _SPECIAL}
+    special = {name: _SPECIAL[name] for name in kind.__struct_fields__ if name in _SPECIAL}
     return st.builds(kind, **special)
 
 
@@ -157,8 +157,8 @@ def _without_halves(value: Any) -> Any:
     if isinstance(value, dict):
         given = cast("dict[str, Any]", value)
         return {_without_halves(key): _without_halves(each) for key, each in given.items()}
-    if is_dataclass(value):
-        return [type(value), *(_without_halves(getattr(value, each.name)) for each in fields(value))]
+    if isinstance(value, Struct):
+        return [type(value), *(_without_halves(getattr(value, name)) for name in value.__struct_fields__)]
     return value
 
 

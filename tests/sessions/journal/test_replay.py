@@ -130,6 +130,15 @@ def test_a_turn_that_was_cut_counts_with_what_it_had_told_last() -> None:
     assert [each.seq for each in found.closing] == [4, 5]
 
 
+def test_all_who_read_of_a_turn_that_was_cut_are_told_the_same_end() -> None:
+    cut = [*BEGINNING, told(1, STARTED), told(2, UsageReported(usage=TOOK))]
+
+    first, later = recalled(*cut), recalled(*cut)
+
+    assert first.closing == later.closing
+    assert [each.timestamp for each in first.closing] == [WHEN, WHEN]
+
+
 @pytest.mark.parametrize("lost", range(3), ids=["session", "opened", "state"])
 def test_no_record_of_the_beginning_is_needed(lost: int) -> None:
     beginning: list[Record | bytes] = [*BEGINNING]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.events import Notice, TextDelta, ToolResult, TurnStarted

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.events import Compacted, Steered, TurnQueued
 from pygent_ls.agent.tools.session_secrets import SessionSecrets

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.kinds import Mode
@@ -56,7 +58,7 @@ class Desk:
         )
 
     async def _take(self) -> TurnSettings:
-        now = replace(self.now)
+        now = dataclasses.replace(self.now)
         if now.gate is not None:
             await now.gate.pass_through()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -90,6 +91,13 @@ def test_a_patch_for_another_text_is_refused_or_changes_just_its_lines(
     except ToolError:
         return
     assert len(result.splitlines()) - len(text.splitlines()) == added - removed
+
+
+@pytest.mark.parametrize("header", ["@@ -{} +1 @@", "@@ -1,{} +1 @@", "@@ -1 +1,{} @@", "@@ -1 +{} @@"])
+def test_a_hunk_with_an_endless_number_is_found_by_its_lines_or_refused(header: str) -> None:
+    patch = f"--- a/file\n+++ b/file\n{header.format('9' * 5_000)}\n-b\n+c\n"
+
+    assert patched("a\nb\n", patch) == "a\nc\n"
 
 
 @given(patch=st.lists(st.one_of(LINES, st.sampled_from(["--- a/x", "+++ b/x", "@@ -1 +1 @@", "@@", "-a", "+b", " a"]))))

@@ -104,7 +104,7 @@ def test_a_cell_is_found_by_its_id_before_its_number() -> None:
     notebook = Notebook(json.dumps(value))
 
     assert (notebook.cell("2").number, notebook.cell("1").number, notebook.cell("c1").number) == (1, 1, 2)
-    for wanted in ("0", "3", "x", "", "-1"):
+    for wanted in ("0", "3", "x", "", "-1", "²", "9" * 5_000):
         with pytest.raises(ToolError, match="There is no cell"):
             notebook.cell(wanted)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -385,3 +386,48 @@ def test_nothing_is_merged_while_another_operation_is_in_progress(
     git(bench.folder, "add", "--all")
     with pytest.raises(WorktreeError, match="is in progress in your work tree"):
         worktrees.merge(made)
+
+
+def test_many_worktrees_are_added_committed_and_discarded_at_the_same_time(bench: Bench, tmp_path: Path) -> None:
+    def work(name: str) -> str:
+        worktrees = SessionWorktrees(bench.folder, tmp_path / "data", bench.processes.find("git"))
+        made = worktrees.add(name)
+        (made.folder / f"{name}.txt").write_text(name)
+        committed = worktrees.commit(made, f"{name}\n")
+        worktrees.add_branch(f"{name}-kept", committed.commit)
+        worktrees.discard(made, None)
+        return ",".join(committed.files)
+
+    names = [f"t{number}" for number in range(40)]
+    with ThreadPoolExecutor(12) as pool:
+        assert list(pool.map(work, names)) == [f"{name}.txt" for name in names]
+    assert git(bench.folder, "branch", "--list", "pygent/*").split() == sorted(f"pygent/{name}-kept" for name in names)
+    assert git(bench.folder, "worktree", "list").count("\n") == 1
+    assert status(bench) == []
+
+
+def test_changes_are_returned_as_a_patch_and_a_branch_with_other_commits_is_left_alone(
+    bench: Bench, worktrees: SessionWorktrees
+) -> None:
+    made = worktrees.add("topic")
+    (made.folder / "a.txt").write_bytes(b"caf\xe9\r\n")
+    (made.folder / "bin").write_bytes(bytes(range(256)))
+    (made.folder / "b.txt").unlink()
+    (made.folder / "ignored").write_text("ignored\n")
+
+    committed = worktrees.commit(made, "Ä subject\n\nbody\n")
+
+    assert committed.files == ["a.txt", "b.txt", "bin"]
+    assert git(made.folder, "log", "-1", "--format=%s|%b") == "Ä subject|body\n\n"
+    patch = bench.folder.parent / "patch"
+    patch.write_bytes(committed.patch)
+    git(bench.folder, "apply", "--whitespace=nowarn", str(patch))
+    assert (bench.folder / "a.txt").read_bytes() == b"caf\xe9\r\n"
+    assert (bench.folder / "bin").read_bytes() == bytes(range(256))
+    assert status(bench) == [" M a.txt", " D b.txt", "?? bin"]
+    assert worktrees.commit(made, "again\n") == committed
+    assert worktrees.add_branch("kept", committed.commit) == "pygent/kept"
+    assert worktrees.add_branch("kept", committed.commit) == "pygent/kept"
+    with pytest.raises(WorktreeError, match="The branch pygent/kept exists already, with the commit"):
+        worktrees.add_branch("kept", made.base)
+    assert git(bench.folder, "rev-parse", "pygent/kept").strip() == committed.commit

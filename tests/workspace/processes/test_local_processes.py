@@ -8,12 +8,12 @@ import resource
 import signal
 import sys
 import tracemalloc
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.processes import Processes, ProcessSpec
 from pygent_ls.errors import ToolError

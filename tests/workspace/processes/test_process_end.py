@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -122,6 +123,113 @@ Path("pid").write_text(str(pid))
     pid = int((tmp_path / "pid").read_text())
     try:
         assert (result.exit_code, result.timed_out) == (0, False)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+HIDDEN = """
+import os, time
+for _ in range(20):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.write(1, b"%d\\n" % os.getpid())
+            time.sleep(100)
+        os._exit(0)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("way", ["cancel", "time limit"])
+async def test_what_left_the_group_ends_with_a_program_that_did_not_end_itself(
+    processes: Processes, tmp_path: Path, way: str
+) -> None:
+    listener = Listener()
+    spec = python(HIDDEN, tmp_path, timeout_s=3 if way == "time limit" else LIMIT_S)
+    task = asyncio.create_task(processes.run(spec, listener))
+    pids = [int(line) for line in (await listener.until("\n", times=20)).split()]
+    if way == "cancel":
+        task.cancel()
+    await asyncio.wait([task], timeout=LIMIT_S)
+
+    assert not any(map(runs, pids))
+
+
+TIDIES_UP = """
+import os, signal, sys, time
+from pathlib import Path
+if os.fork():
+    time.sleep(100)
+os.setsid()
+def tidy(number, frame):
+    Path("tidied").touch()
+    sys.exit()
+signal.signal(signal.SIGTERM, tidy)
+os.write(1, b"%d\\n" % os.getpid())
+time.sleep(100)
+"""
+
+
+async def test_what_left_the_group_is_asked_to_end_first(processes: Processes, tmp_path: Path) -> None:
+    listener = Listener()
+    task = asyncio.create_task(processes.run(python(TIDIES_UP, tmp_path), listener))
+    pid = int(await listener.until("\n"))
+    task.cancel()
+    await asyncio.wait([task], timeout=LIMIT_S)
+
+    assert (tmp_path / "tidied").exists()
+    assert not runs(pid)
+
+
+async def test_what_left_the_group_and_ignores_the_request_is_killed(processes: Processes, tmp_path: Path) -> None:
+    listener = Listener()
+    command = f"setsid sh -c {shlex.quote(STUBBORN)} & wait"
+    task = asyncio.create_task(processes.run(shell(command, tmp_path), listener))
+    pid = int(await listener.until("\n"))
+    task.cancel()
+    await asyncio.wait([task], timeout=LIMIT_S)
+
+    assert not runs(pid)
+
+
+BECOMES_ANOTHER = 'setsid sh -c \'echo $$; exec sh -c "$0" "$0"\' \'exec sh -c "$0" "$0"\' & wait'
+"""Leaves the group, and replaces itself with another program all the time."""
+
+
+async def test_what_is_replacing_itself_with_another_program_is_found(processes: Processes, tmp_path: Path) -> None:
+    for _ in range(20):
+        listener = Listener()
+        task = asyncio.create_task(processes.run(shell(BECOMES_ANOTHER, tmp_path), listener))
+        pid = int(await listener.until("\n"))
+        task.cancel()
+        await asyncio.wait([task], timeout=LIMIT_S)
+        found = runs(pid)
+        if found:
+            os.kill(pid, signal.SIGKILL)
+
+        assert not found
+
+
+LEAVES_ONE_BEHIND = """
+import os, time
+reading, writing = os.pipe()
+if (pid := os.fork()) == 0:
+    os.setsid()
+    os.write(writing, b"x")
+    os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+    os.dup2(1, 2)
+    time.sleep(100)
+os.read(reading, 1)
+print(pid)
+"""
+
+
+async def test_what_left_the_group_of_a_program_that_ended_itself_goes_on(processes: Processes, tmp_path: Path) -> None:
+    result = await processes.run(python(LEAVES_ONE_BEHIND, tmp_path))
+    pid = int(result.stdout)
+    try:
+        assert (result.exit_code, runs(pid)) == (0, True)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -7,10 +7,10 @@ import contextlib
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.workspace.processes.local_processes import LocalProcesses

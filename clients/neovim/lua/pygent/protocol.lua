@@ -1521,9 +1521,9 @@
 ---@field reason string
 
 --- The result of `pygent/status`. `model` is the default model as of the last turn, `defaults` what a new session
---- uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, and only `plan`
---- if the workspace is restricted. `needsModel` is true if no model is configured and no key is found: the daemon
---- answers a prompt with the offer to set up a model.
+--- uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, only `plan` if
+--- the workspace is restricted, and only those that the administrator allows. `needsModel` is true if no model is
+--- configured and no key is found: the daemon answers a prompt with the offer to set up a model.
 ---@class pygent.Status
 ---@field version string
 ---@field uptimeSeconds number

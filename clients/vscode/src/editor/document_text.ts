@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-/** Time limit for the editor to load a file that another program has written. */
-const LOADED_MS = 1000;
+/** Time limit for the editor to load a file that another program has written: a busy machine takes more than a second. */
+const LOADED_MS = 5000;
 
 /**
  * Returns the document, or the file on disk if another program has changed it since; null if the file does not exist.
@@ -21,7 +21,8 @@ export async function textOf(uri: vscode.Uri): Promise<string | null> {
 /** The document as the editor has it, after the editor had a moment to load what another program has written. */
 export async function upToDate(uri: vscode.Uri): Promise<vscode.TextDocument> {
 	const document = await vscode.workspace.openTextDocument(uri);
-	if (isSameText(document.getText(), await textOf(uri))) return document;
+	const newest = await textOf(uri);
+	if (isSameText(document.getText(), newest)) return document;
 	let listening: vscode.Disposable | undefined;
 	await new Promise<void>((resolve) => {
 		const late = setTimeout(resolve, LOADED_MS);

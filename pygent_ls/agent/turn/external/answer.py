@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.events import Text, TextDelta, Thinking, ThinkingDelta
 from pygent_ls.agent.external_agent import AgentSession
@@ -18,8 +19,7 @@ MAX_SAID_CHARS = 8_000_000
 Said = Literal["text", "thinking"]
 
 
-@dataclass(kw_only=True, eq=False)
-class ExternalAnswer:
+class ExternalAnswer(Struct, kw_only=True, eq=False):
     """Answer to one prompt, in items between which calls are made."""
 
     state: TurnState

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.conversation_text import conversation_text
 from pygent_ls.agent.external_agent import AgentSession
@@ -15,8 +16,7 @@ MAX_TOLD_CHARS = 200_000
 SESSION, N_PROMPTS, OURS = "session", "n_prompts", "ours"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalHistory:
+class ExternalHistory(Struct, frozen=True, kw_only=True):
     """The place of a prompt in the conversation."""
 
     session: AgentSession | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.calls.edit_execution import count_changes, make_edit
 from pygent_ls.agent.edits.commit import to_its_end
@@ -39,8 +40,7 @@ MAX_KEPT_CHARS = 5_000_000
 """Maximum length of a text that is kept to compare with."""
 
 
-@dataclass(kw_only=True)
-class ExternalEdits:
+class ExternalEdits(Struct, kw_only=True):
     """Changes of files in one turn of an external agent.
 
     While the agent runs, what its program changes on the disk is recorded; files that we write are left out.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,8 +59,7 @@ _RISKS: Mapping[ToolKind, ToolRisk] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExternalTool(Tool):
+class ExternalTool(Tool, frozen=True, kw_only=True):
     """Tool of an external agent. It does not run here: `run` only plans an edit, if the agent's text fits the file."""
 
     stays_in_workspace: bool = False

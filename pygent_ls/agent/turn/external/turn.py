@@ -6,8 +6,11 @@ import asyncio
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.calls.authorization import DeniedError, judge
 from pygent_ls.agent.calls.call_hooks import run_hooks_after, user_feedback
@@ -70,8 +73,7 @@ NOT_ENDED = "The agent's turn ended before it reported the end of this call."
 NO_OUTPUT = "(no output)"
 
 
-@dataclass(kw_only=True, eq=False)
-class _ShownCall:
+class _ShownCall(Struct, kw_only=True, eq=False):
     record: CallRecord
     call: ExternalCall
     began_s: float

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.display_text import on_one_line
@@ -87,16 +88,14 @@ class StreamedText:
         self._gap, self._shown = "", len(line)
 
 
-@dataclass(slots=True)
-class _AnswerLine:
+class _AnswerLine(Struct):
     """A line that the daemon writes."""
 
     text: str
     is_tool: bool = False
 
 
-@dataclass(slots=True)
-class AnswerSection:
+class AnswerSection(Struct):
     """The text below the answer heading. It grows at its end, and becomes shorter only when text is withdrawn."""
 
     _parts: list[StreamedText | _AnswerLine] = field(default_factory=list[StreamedText | _AnswerLine])

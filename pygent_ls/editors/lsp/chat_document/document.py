@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from pygent_ls.agent.messages import Role
 
@@ -57,8 +58,7 @@ class Fences:
         return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """The text below a heading, from `start` to `end`. The heading begins at offset `heading`, in line `line`, from
     0."""
 
@@ -78,8 +78,7 @@ class ChatMessage(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatDocument:
+class ChatDocument(Struct, frozen=True, kw_only=True):
     """A chat document, parsed."""
 
     sections: Sequence[Section]

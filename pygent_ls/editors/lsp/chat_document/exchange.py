@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.events import Finished, TurnStarted
 from pygent_ls.agent.turn.state import TurnResult
@@ -28,8 +29,7 @@ from pygent_ls.sessions.event_stream import SessionEvent, Subscriber
 from pygent_ls.sessions.turns.turn import RunningTurn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatPlace:
+class ChatPlace(Struct, frozen=True, kw_only=True):
     """A chat document of one client."""
 
     client: Client

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
+
+from msgspec import Struct
 
 from pygent_ls.editors.lsp.chat_document.offsets import OffsetEdit, end_of_edit
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
@@ -17,8 +18,7 @@ REFUSED_S = 0.3
 """Time limit for the change that made the editor refuse an edit."""
 
 
-@dataclass(kw_only=True)
-class PendingEdit:
+class PendingEdit(Struct, kw_only=True):
     """An edit in flight. The editor's answer does not prove it: several editors report success for edits that they
     dropped."""
 

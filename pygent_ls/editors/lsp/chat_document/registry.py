@@ -37,7 +37,7 @@ from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.lifecycle.defaults import NewSession
-from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
+from pygent_ls.sessions.plan_approval import IMPLEMENT_PLAN, implement_modes, is_plan
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.side_questions import question_in
 from pygent_ls.sessions.turns.request import TurnRequest
@@ -110,29 +110,33 @@ class ChatRegistry:
 
     # Lenses and actions
 
-    def lenses(self, uri: str, text: str) -> list[CodeLensOut]:
+    async def lenses(self, uri: str, text: str) -> list[CodeLensOut]:
         """Return the lenses on the last question: send it or stop its turn, and implement the plan above it."""
         self._last_uri = uri
         asking = read_document(text).asking
         if asking is None:
             return []
-        return [lens(asking.line, each) for each in self._commands(uri)]
+        return [lens(asking.line, each) for each in await self._commands(uri)]
 
-    def actions(self, uri: str, text: str, line: int) -> list[CodeActionOut]:
+    async def actions(self, uri: str, text: str, line: int) -> list[CodeActionOut]:
         """Return the same commands as actions, for any line. Without a question, the action turns the paragraph at that
         line into one."""
         self._last_uri = uri
         if read_document(text).asking is None:
             return [_begin_question(uri, text, line)]
-        return [CodeActionOut(title=each["title"], kind="refactor", command=each) for each in self._commands(uri)]
+        commands = await self._commands(uri)
+        return [CodeActionOut(title=each["title"], kind="refactor", command=each) for each in commands]
 
-    def _commands(self, uri: str) -> list[EditorCommand]:
+    async def _commands(self, uri: str) -> list[EditorCommand]:
         path = path_of(uri)
-        if path is None or self._planning(path) is None:
+        # The editor may ask as soon as it shows the end of an answer, before it has confirmed the edit.
+        await self._are_written([each for each in self._answering if each.path == path and each.exchange.is_over])
+        planning = None if path is None else self._planning(path)
+        if planning is None:
             return [self._command(uri)]
         implement = [
             EditorCommand(title=title, command="pygent.implement", arguments=[mode, uri])
-            for mode, title in IMPLEMENT_MODES.items()
+            for mode, title in implement_modes(planning).items()
         ]
         return [self._command(uri), *implement]
 

@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from pygent_ls.agent.messages import Message
 from pygent_ls.editors.lsp.chat_document.document import ChatMessage, trimmed
@@ -18,8 +20,7 @@ from pygent_ls.sessions.session import Session
 from pygent_ls.workspace.files.writer import write_atomically
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """State of a document and its session at the end of the last answer."""
 
     session_id: str
@@ -104,7 +105,7 @@ def _read(file: Path) -> Known | None:
             n_messages=int(found["n_messages"]),
             last_turn=str(found["last_turn"]),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

@@ -26,6 +26,9 @@ SELECTION_PROMPTS: Mapping[str, tuple[str, str]] = {
 CONTEXT_LINES = 20
 """Number of lines around a diagnostic that the prompt includes: enough for a typical function."""
 
+MAX_LINE = 2**31 - 1
+"""Maximum line number of the protocol."""
+
 MAX_TITLE_CHARS = 80
 """Maximum length of quoted text in the title of an action."""
 
@@ -134,9 +137,14 @@ def _problem(diagnostic: Mapping[str, Any]) -> str:
 def start_line(diagnostic: Mapping[str, Any]) -> int:
     """Return the first line of a diagnostic, 0 if it has none."""
     try:
-        return int(diagnostic["range"]["start"]["line"])
+        return whole_line(diagnostic["range"]["start"]["line"])
     except (KeyError, TypeError, ValueError):
         return 0
+
+
+def whole_line(number: float) -> int:
+    """Return a line number, at least 0 and at most `MAX_LINE`; 0 for NaN."""
+    return int(max(0, min(number, MAX_LINE)))
 
 
 def is_wanted(kind: str, wanted: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import PurePosixPath
 
 MARK = "pygent:"
@@ -31,25 +32,26 @@ _STRINGS = r"""\"(?:\\.|[^"\\])*\"|(?<!\w)[bBfFrRuU]{0,2}'(?:\\.|[^'\\])*'|`[^`]
 _ENDS = re.compile(r"""(?:(?<!\*)\*++(?:/\}?|\))|(?<!-)--++>|(?:(?<!-)--++)?%>|\|?-\}|\#\}|\|\#|\]\]|\"\"\"|''')$""")
 
 
+@cache
 def _pattern(signs: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?P<sign>{signs})[ \t]*{MARK}(?P<request>.*))|{_STRINGS}")
 
 
-_USUAL = _pattern(f"{_SIGNS}|{_SIGNS_AFTER_SPACE}")
-_MARKUP = _pattern("<!--")
-"""Pattern for files in which `#` marks a heading and `*` a list item."""
+_USUAL = f"{_SIGNS}|{_SIGNS_AFTER_SPACE}"
+_MARKUP = "<!--"
+"""Signs of files in which `#` marks a heading and `*` a list item."""
 
-_OWN: Mapping[str, re.Pattern[str]] = {
+_OWN: Mapping[str, str] = {
     **dict.fromkeys((".md", ".markdown", ".txt", ".xml", ".svg"), _MARKUP),
-    **dict.fromkeys((".html", ".htm"), _pattern(r"<!--|(?<![:/])/{2,}|/\*+")),
-    **dict.fromkeys((".rst",), _pattern(r"^\s*\.\.")),
-    **dict.fromkeys((".vim", ".vimrc", "vimrc", "_vimrc", ".gvimrc", ".exrc"), _pattern(rf'^\s*:?"|{_SIGNS}')),
-    **dict.fromkeys((".vb", ".vbs", ".bas"), _pattern(r"(?<!\S)'|(?i:^\s*rem\b)")),
-    **dict.fromkeys((".bat", ".cmd"), _pattern(r"^\s*::|(?i:^\s*@?rem\b)")),
-    **dict.fromkeys((".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08"), _pattern(r"!+|^[cC*]")),
-    **dict.fromkeys((".m4", ".ac"), _pattern(r"\bdnl\b|\#+")),
+    **dict.fromkeys((".html", ".htm"), r"<!--|(?<![:/])/{2,}|/\*+"),
+    **dict.fromkeys((".rst",), r"^\s*\.\."),
+    **dict.fromkeys((".vim", ".vimrc", "vimrc", "_vimrc", ".gvimrc", ".exrc"), rf'^\s*:?"|{_SIGNS}'),
+    **dict.fromkeys((".vb", ".vbs", ".bas"), r"(?<!\S)'|(?i:^\s*rem\b)"),
+    **dict.fromkeys((".bat", ".cmd"), r"^\s*::|(?i:^\s*@?rem\b)"),
+    **dict.fromkeys((".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08"), r"!+|^[cC*]"),
+    **dict.fromkeys((".m4", ".ac"), r"\bdnl\b|\#+"),
 }
-"""Patterns of files with other signs, by suffix or full name."""
+"""Signs of other files, by suffix or full name."""
 
 
 def comment_requests(uri: str, text: str) -> Iterator[tuple[int, str]]:
@@ -76,4 +78,4 @@ def _request_in(line: str, pattern: re.Pattern[str]) -> str:
 
 def _pattern_of(uri: str) -> re.Pattern[str]:
     path = PurePosixPath(uri.lower())
-    return _OWN.get(path.suffix) or _OWN.get(path.name) or _USUAL
+    return _pattern(_OWN.get(path.suffix) or _OWN.get(path.name) or _USUAL)

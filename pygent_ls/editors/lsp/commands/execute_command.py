@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode
@@ -64,8 +65,7 @@ OUR_SOURCES = (SOURCE, FINDINGS)
 """Sources of our diagnostics, which have code actions of their own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitCommands:
+class GitCommands(Struct, frozen=True, kw_only=True):
     """Commands on the changes of a repository."""
 
     findings: FindingCommands
@@ -104,13 +104,13 @@ class ClientCommands:
         self._running: list[RunningTurn] = []
         self._last_target: ActionTarget | None = None
 
-    def code_actions(self, params: CodeActionParams) -> list[CodeActionOut]:
+    async def code_actions(self, params: CodeActionParams) -> list[CodeActionOut]:
         """Handle `textDocument/codeAction` without asking the user."""
         uri = params.text_document.uri
         if self._chats.is_chat(uri):  # the target remains that of the last document outside of the chat
             line = params.range.start.line
             is_asked = is_wanted("refactor", params.context.only or ())
-            return self._chats.actions(uri, self._text(uri), line) if is_asked else []
+            return await self._chats.actions(uri, self._text(uri), line) if is_asked else []
         others = [each for each in params.context.diagnostics if each.get("source") not in OUR_SOURCES]
         params.context.diagnostics = others
         self._last_target = target_of(params)
@@ -120,12 +120,12 @@ class ClientCommands:
         reviewed = [*self._review.actions(self._last_target), *self._git.actions(self._last_target)]
         return [*reviewed, *code_actions(params, self._text(uri))]
 
-    def code_lenses(self, params: CodeLensParams) -> list[CodeLensOut]:
+    async def code_lenses(self, params: CodeLensParams) -> list[CodeLensOut]:
         """Handle `textDocument/codeLens`."""
         uri = params.text_document.uri
         text = self._text(uri)
         if self._chats.is_chat(uri):
-            return self._chats.lenses(uri, text)
+            return await self._chats.lenses(uri, text)
         return [*self._review.lenses(uri), *code_lenses(uri, text)]
 
     async def close(self) -> None:

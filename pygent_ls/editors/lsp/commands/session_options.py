@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.lsp.client import Client
@@ -15,9 +15,11 @@ from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
 from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.llm.setup.flow import Way
 from pygent_ls.sessions.commands.selection import MODES
 from pygent_ls.sessions.session import Session
+
+if TYPE_CHECKING:  # imports an HTTP client
+    from pygent_ls.llm.setup.flow import Way
 
 MAX_OFFERED = 12
 """Maximum number of models offered as buttons; some editors show them in one row."""
@@ -59,6 +61,8 @@ class SessionOptions:
     def set_up(self, given: str | None) -> None:
         """Ask for a default model, by the given way of setup, and for its key if it needs one. Raises
         `InvalidParamsError`."""
+        from pygent_ls.llm.setup.flow import Way
+
         if given is not None and given not in get_args(Way):
             raise InvalidParamsError(f"way: {given!r} must be one of {', '.join(get_args(Way))}")
         self.ask(self._set_up(cast("Way", given or "any")))

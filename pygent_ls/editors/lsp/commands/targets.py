@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from pygent_ls.editors.lsp.actions import ActionTarget
-from pygent_ls.editors.lsp.commands.code_actions import start_line
+from pygent_ls.editors.lsp.commands.code_actions import start_line, whole_line
 from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
 
 
@@ -15,9 +16,9 @@ def target_in(arguments: Sequence[Any], last: ActionTarget | None) -> ActionTarg
     """Return the document and the lines, which count from 0. Raises `InvalidParamsError`."""
     match list(arguments):
         case [str() as uri, int() | float() as first, int() | float() as end, *_]:
-            return _target(uri, int(first), int(end), last)
+            return _target(uri, whole_line(first), whole_line(end), last)
         case [str() as uri, int() | float() as line, *_]:
-            return _target(uri, int(line), int(line), last)
+            return _target(uri, whole_line(line), whole_line(line), last)
         case [str() as uri, *_] if last is None or last.uri != uri:
             return _target(uri, 0, 0, last)
         case _ if last is not None:
@@ -41,7 +42,7 @@ def fix_target_in(arguments: Sequence[Any], last: ActionTarget | None) -> Action
 
 
 def _target(uri: str, first: int, end: int, last: ActionTarget | None) -> ActionTarget:
-    lines = sorted(max(0, line) for line in (first, end))
+    lines = sorted((first, end))
     target = ActionTarget(uri=uri, first_line=lines[0], last_line=lines[1])
     if last is None or last.uri != uri:
         return target

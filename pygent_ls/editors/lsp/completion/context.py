@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.completer import Snippet
 
@@ -43,8 +44,7 @@ _IMPORT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionWindow:
+class CompletionWindow(Struct, frozen=True, kw_only=True):
     """The text around a cursor, with `\\n` as its only line break."""
 
     before: str

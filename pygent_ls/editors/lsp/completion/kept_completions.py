@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 MAX_KEPT = 50
 """Number of completions that are kept of a file."""
@@ -15,8 +16,7 @@ TAIL_CHARS = 200
 """Length of the text before a completion that is compared before the whole text is."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionPlace:
+class CompletionPlace(Struct, frozen=True):
     """A cursor: `chosen` is as if written over the text from `start` to `end`."""
 
     start: int
@@ -24,8 +24,7 @@ class CompletionPlace:
     chosen: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """A completion, and what the text around the cursor was when it was made."""
 
     offset: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.ports.completer import CompletionRequest, InlineCompletions, RecentEdit
@@ -36,8 +37,7 @@ MAX_CHARS = 8_000
 END_OF_LINE = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineChange:
+class LineChange(Struct, frozen=True, kw_only=True):
     """Lines that become others. Lines are counted from the start of the text in which they were found."""
 
     first: int

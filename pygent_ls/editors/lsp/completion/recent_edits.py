@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.completer import RecentEdit
 from pygent_ls.editors.lsp.completion.context import MARGIN_CHARS
@@ -26,8 +27,7 @@ NEAR_CHARS = 80
 """Distance at which a change belongs to the one before it."""
 
 
-@dataclass(slots=True)
-class _ChangedPart:
+class _ChangedPart(Struct):
     """A changed part of a text: its place now, and the text that was there before."""
 
     start: int

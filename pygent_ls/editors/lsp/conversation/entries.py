@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pygent_ls.editors.lsp.protocol import conversation as wire
 
@@ -25,8 +26,7 @@ OtherItem = (
 """Items that have no text in pieces."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class WordsEntry:
+class WordsEntry(Struct, kw_only=True, eq=False):
     """Text or thinking. Its `text` is in pieces, so that a delta costs the same however long the text is."""
 
     item: wire.TextItemOut | wire.ThinkingItemOut
@@ -40,8 +40,7 @@ class WordsEntry:
         return item
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class CallEntry:
+class CallEntry(Struct, kw_only=True, eq=False):
     """A tool call, or the draft of one. Its `output` is in pieces."""
 
     item: wire.ToolItemOut
@@ -76,8 +75,7 @@ class CallEntry:
         return {**self.item, "output": "".join(self._pieces)[-MAX_OUTPUT_CHARS:]}
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class OtherEntry:
+class OtherEntry(Struct, kw_only=True, eq=False):
     """An item without text in pieces."""
 
     item: OtherItem
@@ -91,8 +89,7 @@ class OtherEntry:
 Entry = WordsEntry | CallEntry | OtherEntry
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Level:
+class Level(Struct, kw_only=True, eq=False):
     """Items of one agent in one turn: those of the turn itself, or those of a subagent below its call."""
 
     parent: str | None = None
@@ -107,8 +104,7 @@ class Level:
     """Calls that the model writes or wrote, by the id that their events have, until the call itself is made."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class TurnScope:
+class TurnScope(Struct, kw_only=True, eq=False):
     """What is looked up while a turn runs, so that an event costs the same however long the conversation is."""
 
     top: Level = field(default_factory=Level)

@@ -6,8 +6,9 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame, Message
@@ -21,8 +22,7 @@ MAX_ID_CHARS = 200
 """Maximum length of a window id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """Identity of a client's window."""
 
     id: str
@@ -56,8 +56,7 @@ def _first_folder(params: Mapping[str, Any]) -> object:
     return str(folders[0]["uri"]) if folders else params.get("rootUri") or params.get("rootPath")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Waiting:
+class _Waiting(Struct, frozen=True, kw_only=True):
     window: Window
     server: PygentServer
     timer: asyncio.TimerHandle

@@ -87,12 +87,14 @@ def end_at_last() -> None:
 
 
 async def cancel_the_rest() -> None:
-    """Cancel the remaining tasks and wait for them for a short time."""
+    """Cancel the remaining tasks and wait for them for a short time. Requests whose tasks have ended are answered."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
     if rest:
         await asyncio.wait(rest, timeout=UNWINDING_S)
+    else:
+        await asyncio.sleep(0)  # a callback answers for a task that has just ended
 
 
 def watch_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:

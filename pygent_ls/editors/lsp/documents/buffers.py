@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.edits.differences import common_head, common_tail
 from pygent_ls.agent.ports.workspace import Document, Stamp
@@ -37,8 +38,7 @@ MANY_CHANGES = 16
 for each."""
 
 
-@dataclass(slots=True)
-class Buffer:
+class Buffer(Struct):
     """One open document. `generation` is unique to each state of each buffer."""
 
     uri: str
@@ -61,6 +61,9 @@ class Buffer:
     untold: bool = False
     """Whether the editor reported an unversioned edit as applied but has sent no change since. The user may see another
     text than this, and a second edit could hit the wrong place."""
+    saved_by_daemon: bool = False
+    """Whether the daemon wrote the buffer to the file. The editor still takes it for unsaved, so it does not load the
+    file when a program changes it."""
     reported_stamp: Stamp = ""
     """Stamp of the file when it was last reported as changed on disk."""
     notebook: OpenNotebook | None = None
@@ -389,6 +392,7 @@ class Buffers:
                 buffer.notebook.look_at_disk(on_disk, is_saved=True)
                 self._set_text(buffer, buffer.notebook.text)
             buffer.note_written(buffer.text)
+            buffer.saved_by_daemon = False
             buffer.untold = buffer.untold and buffer.text_on_disk() != buffer.text
             self._changed(buffer.path, buffer.text)
 
@@ -520,8 +524,7 @@ def _is_notebook(buffer: Buffer) -> bool:
     return buffer.notebook is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Watch:
+class _Watch(Struct, frozen=True, eq=False):
     path: Path
     expected: str
     seen: asyncio.Future[None]

@@ -6,9 +6,10 @@ LSP reports the cells' sources, kinds and metadata. Everything else, such as out
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from pygent_ls.agent.edits.differences import Block, differing_blocks
 from pygent_ls.editors.lsp.documents.minimal_edits import minimal_edits
@@ -30,8 +31,7 @@ EMPTY = '{\n "cells": [],\n "metadata": {},\n "nbformat": 4,\n "nbformat_minor":
 """Text of a notebook whose file is empty."""
 
 
-@dataclass(slots=True)
-class OpenCell:
+class OpenCell(Struct):
     """Cell in the editor. Its document has a URI and a version of its own."""
 
     uri: str

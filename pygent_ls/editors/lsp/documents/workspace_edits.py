@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import excerpt, one_line
 from pygent_ls.agent.edits.diffs import split_lines
@@ -49,8 +52,7 @@ MAX_ATTEMPTS = 3
 NOTEBOOK = ".ipynb"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditorEdits:
+class EditorEdits(Struct, frozen=True, kw_only=True):
     """Applies the part of a plan that the editor can carry out."""
 
     endpoint: RpcEndpoint
@@ -138,13 +140,18 @@ class EditorEdits:
         """Update buffers that are older than their files. `are_shown`: the plan's hunks are shown to the user."""
         moved = {op.source for op in plan.operations if isinstance(op, MoveFile)}
         shown = {op.path for op in plan.operations if isinstance(op, WriteText) and are_shown}
+        await self.load(
+            each
+            for each in self.buffers
+            if each.path in shown or not moved.isdisjoint((each.named, *each.named.parents))
+        )
+
+    async def load(self, buffers: Iterable[Buffer]) -> None:
+        """Update those of the buffers that are older than their files. Raises the errors of `apply`."""
         writes = [
             WriteText(path=buffer.path, before=buffer.document(), text=text)
-            for buffer in self.buffers
-            if (buffer.path in shown or not moved.isdisjoint((buffer.named, *buffer.named.parents)))
-            and buffer.notebook is None
-            and buffer.is_behind
-            and (text := buffer.text_on_disk()) is not None
+            for buffer in buffers
+            if buffer.notebook is None and buffer.is_behind and (text := buffer.text_on_disk()) is not None
         ]
         if writes:
             await self._made(EditPlan(label="Load from the disk", operations=tuple(writes), result="", previewed=False))
@@ -331,8 +338,7 @@ async def _pause(seen: asyncio.Future[None] | None, seconds: float) -> None:
         await asyncio.wait([seen], timeout=seconds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditResponse:
+class EditResponse(Struct, frozen=True, kw_only=True):
     """The editor's answer to an edit."""
 
     applied: bool
@@ -403,8 +409,7 @@ QUIET_S = 0.1
 """Time without a change after which an incomplete edit counts as what the user accepted."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Previews:
+class Previews(Struct, kw_only=True):
     """Whether the editor previews edits before it applies them."""
 
     endpoint: RpcEndpoint
@@ -464,7 +469,7 @@ class Preview:
         """Return the plan without the rejected hunks; `empty` has the indices of new files that were created without
         text."""
         operations = [
-            replace(op, text="", diff=None) if isinstance(op, WriteText) and place in empty else op
+            dataclasses.replace(op, text="", diff=None) if isinstance(op, WriteText) and place in empty else op
             for place, op in enumerate(self._plan.operations)
         ]
         plan = replace(self._plan, operations=tuple(operations))

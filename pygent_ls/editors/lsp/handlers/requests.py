@@ -7,12 +7,11 @@ import os
 import resource
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import ValidationError
+from msgspec import Struct
 
 from pygent_ls import __version__
 from pygent_ls.agent.tools.schema_tool import source_of
@@ -64,8 +63,9 @@ from pygent_ls.editors.lsp.protocol.turns import (
     RetryParams,
     TurnParams,
 )
+from pygent_ls.editors.lsp.protocol.validation import InvalidValueError, valid
 from pygent_ls.editors.lsp.review.pending_review import PendingReview
-from pygent_ls.editors.lsp.rpc.converter import listed, repaired
+from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError, JsonRpcError
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError, ToolError
@@ -83,8 +83,7 @@ log = logging.getLogger(__name__)
 STARTED_AT = monotonic()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeatureRequests:
+class FeatureRequests(Struct, frozen=True, kw_only=True):
     """Handlers of the requests about what one client shows or offers."""
 
     review: ReviewRequests
@@ -339,16 +338,12 @@ class Requests:
         }
 
 
-def validated(model: type[P], params: Mapping[str, Any]) -> P:
+def validated(kind: type[P], params: Mapping[str, Any]) -> P:
     """Validate the parameters. Raises `InvalidParamsError` that names each invalid field."""
     try:
-        return model.model_validate(repaired(params))
-    except ValidationError as error:
-        problems = (
-            f"{'.'.join(map(str, detail['loc'])) or 'params'}: {detail['msg']}"
-            for detail in error.errors(include_url=False, include_input=False)
-        )
-        raise InvalidParamsError(listed(problems)) from None
+        return valid(kind, repaired(params))
+    except InvalidValueError as error:
+        raise InvalidParamsError(error.described("params")) from None
 
 
 def _model_out(model: ListedModel) -> ModelOut:

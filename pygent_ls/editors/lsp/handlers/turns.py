@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer

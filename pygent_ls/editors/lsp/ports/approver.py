@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from msgspec import Struct
 
 from pygent_ls.agent.display_text import on_one_line, visible
 from pygent_ls.agent.kinds import ToolRisk
@@ -24,6 +23,7 @@ from pygent_ls.editors.lsp.protocol.permissions import (
     PermissionResult,
     RuleSuggestionOut,
 )
+from pygent_ls.editors.lsp.protocol.validation import InvalidValueError, valid
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.standard import MessageType
 
@@ -43,8 +43,7 @@ MAX_DIFF_CHARS = 600
 """Maximum length of the changed lines in a message; VS Code cuts a message at 1,000 characters."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LspApprover:
+class LspApprover(Struct, frozen=True, kw_only=True):
     """Asks the user, without a time limit."""
 
     endpoint: RpcEndpoint
@@ -153,8 +152,8 @@ def permission_out(request: PermissionRequest, uri_of: Callable[[Path], str]) ->
 def read_answer(answer: object, choices: Sequence[PermissionChoice]) -> PermissionAnswer:
     """Return the user's choice and feedback."""
     try:
-        given = PermissionResult.model_validate(answer)
-    except ValidationError:
+        given = valid(PermissionResult, answer)
+    except InvalidValueError:
         return PermissionAnswer(outcome="reject_once")
     chosen = next((each for each in choices if each.id == given.option_id), None)
     feedback = (given.feedback or "").strip()

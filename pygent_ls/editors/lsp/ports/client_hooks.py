@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.hooks import NOTHING, TAKES_INPUT, HookEvent, HookInput, HookOutcome, side_by_side
 from pygent_ls.editors.lsp.ports.registrations import parsed, refused
@@ -29,8 +30,7 @@ MAX_HOOKS = 100
 """Maximum number of hooks of one client."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ClientCallback:
+class _ClientCallback(Struct, frozen=True, kw_only=True):
     id: str
     pattern: re.Pattern[str] | None
     hook: HookCommand

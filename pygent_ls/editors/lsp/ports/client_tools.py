@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import ValidationError
+from msgspec import Struct, field
 
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.tools.tool import Tool, ToolContext
-from pygent_ls.editors.lsp.ports.registrations import parsed, problems_of, refused
+from pygent_ls.editors.lsp.ports.registrations import parsed, refused
 from pygent_ls.editors.lsp.protocol.client_extensions import (
     ClientTool,
     ClientToolCallOut,
@@ -22,6 +21,7 @@ from pygent_ls.editors.lsp.protocol.client_extensions import (
     RefusedOut,
     ToolsRegisteredOut,
 )
+from pygent_ls.editors.lsp.protocol.validation import InvalidValueError, valid
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
@@ -38,8 +38,7 @@ MAX_PROGRESS_CHARS = 1_000_000
 """Maximum length of the live output of one call; what follows is not shown."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class _ClientCall:
+class _ClientCall(Struct, kw_only=True, eq=False):
     name: str
     limit: asyncio.Timeout
     output: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue[str | None])
@@ -193,10 +192,10 @@ def _spec_of(tool: ClientTool) -> EditorToolSpec:
 def _result(answer: object) -> EditorToolResult:
     """Return the result in an answer. Raises `ToolError` if it is not valid."""
     try:
-        given = ClientToolResult.model_validate(repaired(answer))
-    except ValidationError as error:
+        given = valid(ClientToolResult, repaired(answer))
+    except InvalidValueError as error:
         raise ToolError(
-            f"The editor answered with an invalid result: {problems_of(error)}. The tool may have had effects."
+            f"The editor answered with an invalid result: {error.described('value')}. The tool may have had effects."
         ) from None
     parts = [
         EditorToolPart(image=each.data) if each.type == "image" else EditorToolPart(text=each.text)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
+
+from msgspec import Struct
 
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, WriteText
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
@@ -22,8 +23,7 @@ from pygent_ls.workspace.files.transaction import apply_plan
 TITLES = ("Save and continue", "Continue without saving", "Cancel")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentSaves:
+class DocumentSaves(Struct, frozen=True, kw_only=True):
     """Saves buffers through the client if it supports this; otherwise asks the user and writes the files."""
 
     endpoint: RpcEndpoint
@@ -109,6 +109,7 @@ class DocumentSaves:
         write = WriteText(path=buffer.path, before=before, text=text)
         await apply_plan(EditPlan(label="", operations=(write,), result=""), lambda path: path.name)
         buffer.note_written(text)
+        buffer.saved_by_daemon = True
 
 
 async def changed_on_disk(buffers: Iterable[Buffer]) -> list[Path]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, Problem, View
 from pygent_ls.agent.truncation import whole_words
@@ -47,8 +49,7 @@ NOT_YET = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Told(Struct, frozen=True, kw_only=True):
     """A diagnostic as received, with its position in the client's encoding."""
 
     line: int
@@ -58,8 +59,7 @@ class _Told:
     origin: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _State:
+class _State(Struct, frozen=True, kw_only=True):
     """State of a document when its diagnostics were received; a different state makes them stale."""
 
     generation: int | None
@@ -68,8 +68,7 @@ class _State:
     on_disk: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ContextFile:
+class _ContextFile(Struct, frozen=True, kw_only=True):
     problems: tuple[_Told, ...]
     state: _State
     is_whole: bool
@@ -116,21 +115,20 @@ class EditorContextState:
 
     def take(self, context: EditorContext) -> None:
         """Update the state. Missing fields keep their values; null clears them."""
-        given = context.model_fields_set
-        if "active_uri" in given:
+        if context.active_uri is not UNSET:
             self._activate(path_of(context.active_uri) if context.active_uri else None)
-        if "selection" in given:
+        if context.selection is not UNSET:
             self.view = replace(self.view, selected=_selected(context.selection))
-        if "visible_uris" in given:
+        if context.visible_uris is not UNSET:
             visible = filter(None, map(path_of, (context.visible_uris or ())[:MAX_VISIBLE]))
             self.view = replace(self.view, visible=tuple(dict.fromkeys(visible)))
-        if "open_uris" in given:
+        if context.open_uris is not UNSET:
             told = context.open_uris
             self._open = None if told is None else tuple(filter(None, map(path_of, told[:MAX_OPEN])))
-        if "unsaved_notebooks" in given:
+        if context.unsaved_notebooks is not UNSET:
             unsaved = (context.unsaved_notebooks or ())[:MAX_OPEN]
             self._buffers.reported_notebooks = frozenset(filter(None, map(path_of, unsaved)))
-        if "diagnostics" in given:
+        if context.diagnostics is not UNSET:
             self._has_told = self._has_told or context.diagnostics is not None
             if context.diagnostics is None:
                 self._files.clear()

@@ -6,14 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from pygent_ls.agent.json_fields import obj, objects, text
 from pygent_ls.agent.ports.language_features import Feature
 from pygent_ls.agent.ports.workspace import Document
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.protocol.language import LanguageAnswer
+from pygent_ls.editors.lsp.protocol.validation import InvalidValueError, valid
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.uris import path_of
@@ -136,10 +135,10 @@ class LanguageClient:
         """Send a request. Raises `ToolError` if the client refuses it, or answers something else."""
         try:
             answer = await self._endpoint.ask(f"pygent/client/{name}", params, longer_s=longer_s)
-            return LanguageAnswer.model_validate(answer if answer is not None else {})
+            return valid(LanguageAnswer, answer if answer is not None else {})
         except ClientError as error:
             raise ToolError(f"The editor did not answer: {error}") from None
-        except ValidationError:
+        except InvalidValueError:
             raise ToolError(f"The editor's answer to pygent/client/{name} cannot be understood.") from None
 
     def _encoding_of(self, answer: LanguageAnswer) -> Encoding:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
+from msgspec import Struct
 
 from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form, chosen_title
 from pygent_ls.editors.lsp.protocol.questions import ChoiceOut, QuestionCancelledOut, QuestionRequestOut, QuestionResult
+from pygent_ls.editors.lsp.protocol.validation import InvalidValueError, valid
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.standard import MessageType
 
@@ -22,8 +22,7 @@ NO_INPUT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LspQuestioner:
+class LspQuestioner(Struct, frozen=True, kw_only=True):
     """Asks the user, without a time limit."""
 
     endpoint: RpcEndpoint
@@ -80,8 +79,8 @@ def question_message(question: Question) -> dict[str, Any]:
 def read_answer(answer: object, question: Question) -> QuestionAnswer:
     """Return the chosen title, the user's own text, or both. Anything else counts as unanswered."""
     try:
-        given = QuestionResult.model_validate(answer)
-    except ValidationError:
+        given = valid(QuestionResult, answer)
+    except InvalidValueError:
         return QuestionNotAnswered()
     words = (given.text or "").strip() if question.takes_words else ""
     chosen = next((each.title for each in question.choices if each.title == given.choice), "")

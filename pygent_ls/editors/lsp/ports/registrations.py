@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-from pydantic import ValidationError
-
 from pygent_ls.editors.lsp.protocol.client_extensions import RefusedOut
 from pygent_ls.editors.lsp.protocol.shapes import Params
-from pygent_ls.editors.lsp.rpc.converter import listed, repaired
+from pygent_ls.editors.lsp.protocol.validation import InvalidValueError, valid
+from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.errors import ToolError
 
 MAX_NAME_CHARS = 100
@@ -20,15 +19,9 @@ P = TypeVar("P", bound=Params)
 def parsed(kind: type[P], raw: object) -> P:
     """Return the item. Raises `ToolError` that names each invalid field."""
     try:
-        return kind.model_validate(repaired(raw))
-    except ValidationError as error:
-        raise ToolError(problems_of(error)) from None
-
-
-def problems_of(error: ValidationError) -> str:
-    """Return each invalid field with its problem, in one line."""
-    details = error.errors(include_url=False, include_input=False)
-    return listed(f"{'.'.join(map(str, each['loc'])) or 'value'}: {each['msg']}" for each in details)
+        return valid(kind, repaired(raw))
+    except InvalidValueError as error:
+        raise ToolError(error.described("value")) from None
 
 
 def refused(raw: object, key: str, problem: object) -> RefusedOut:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.ports.review_findings import ReviewFinding
@@ -27,8 +28,7 @@ CHANGED_SINCE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedFinding:
+class PlacedFinding(Struct, frozen=True, kw_only=True):
     """A finding, and where its lines are now."""
 
     finding: ReviewFinding
@@ -60,8 +60,7 @@ def range_of(placed: PlacedFinding, text: str, index: LineIndex) -> dict[str, An
     }
 
 
-@dataclass(slots=True, eq=False)
-class FindingsFile:
+class FindingsFile(Struct, eq=False):
     """Findings in one file, as the buffers follow it."""
 
     path: Path

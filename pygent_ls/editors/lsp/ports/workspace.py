@@ -7,9 +7,10 @@ import hashlib
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.ports.workspace import (
@@ -243,7 +244,12 @@ class LspWorkspace:
         return self._buffers.touched_since(moment)
 
     async def changed_on_disk(self) -> Sequence[Path]:
-        return await changed_on_disk([each for each in self._buffers if self.holds(each.path)])
+        held = [each for each in self._buffers if self.holds(each.path)]
+        changed = await changed_on_disk(held)
+        async with self._applying:
+            with suppress(ToolError):  # the next edit of the document updates it
+                await self._editor.load(each for each in held if each.saved_by_daemon)
+        return changed
 
     async def _verify_all(self, operations: Sequence[FileOperation]) -> None:
         for operation in operations:

@@ -1,15 +1,11 @@
 """`pygent/background/…`: parameters and results."""
 
-from __future__ import annotations
-
-from typing import Literal
-
-from typing_extensions import TypedDict
+from typing import Literal, TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params
 
 
-class BackgroundStopParams(Params):
+class BackgroundStopParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/background/stop`, which stops a background command and all processes that it started. It
     also works while a turn runs."""
 

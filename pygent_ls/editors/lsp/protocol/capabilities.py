@@ -1,10 +1,6 @@
 """Capabilities of both sides in `initialize`, each in its `capabilities.experimental.pygent`."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
-
-from typing_extensions import TypedDict
+from typing import Any, Literal, TypedDict
 
 LanguageFeatureName = Literal[
     "diagnostics", "locations", "hover", "symbols", "calls", "rename", "codeActions", "format", "formatWritten"

@@ -1,21 +1,17 @@
 """`pygent/checkpoint/…`: parameters and results."""
 
-from __future__ import annotations
-
-from typing import NotRequired
-
-from typing_extensions import TypedDict
+from typing import NotRequired, TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params
 
 
-class CheckpointParams(Params):
+class CheckpointParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/checkpoint/diff`."""
 
     checkpoint_id: str
 
 
-class CheckpointRestoreParams(Params):
+class CheckpointRestoreParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/checkpoint/restore`. Without `force`, files that the user changed after the agent are
     skipped. Without `uncertain`, files that changed while a command ran are skipped, because the command or someone
     else may have changed them."""

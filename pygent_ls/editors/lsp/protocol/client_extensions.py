@@ -1,22 +1,19 @@
 """`pygent/client/…` and `pygent/hooks/…`: tools and hooks that a client registers, and the requests that call them."""
 
-from __future__ import annotations
+from typing import Annotated, Any, Literal, TypedDict
 
-from typing import Annotated, Any, Literal, cast
-
-from pydantic import Field, WrapValidator
-from typing_extensions import TypedDict
+from msgspec import Meta
 
 from pygent_ls.agent.ports.hooks import HookDecision, HookEvent
-from pygent_ls.editors.lsp.protocol.shapes import Items, Params, RiskOut
+from pygent_ls.editors.lsp.protocol.shapes import Params, RiskOut
 
 MAX_TIMEOUT_S = 3_600.0
 """Maximum time limit of a call or a hook: an hour."""
 
-Seconds = Annotated[float, Field(gt=0, le=MAX_TIMEOUT_S)]
+Seconds = Annotated[float, Meta(gt=0, le=MAX_TIMEOUT_S)]
 
 
-class ClientTool(Params):
+class ClientTool(Params, frozen=True, kw_only=True):
     """A tool of a client. The model is offered it as `editor__NAME`. `inputSchema` is the JSON Schema of its arguments,
     an object. A tool changes something, perhaps for good, unless it has `readOnly`, or `destructive: false`. The risk
     follows from these if it is not given: low, medium or high. Calls of a tool with low risk, which needs `readOnly`,
@@ -38,29 +35,23 @@ class ClientTool(Params):
     command_argument: str = ""
 
 
-class ClientHook(Params):
+class ClientHook(Params, frozen=True, kw_only=True):
     """A hook callback of a client. `id` is the client's own. `matcher`, a regular expression, must match the whole name
     of the tool; without it, the hook runs for every tool. The default of `timeoutS` is 60 seconds, the maximum an
     hour."""
 
-    id: Annotated[str, Field(min_length=1, max_length=100)]
+    id: Annotated[str, Meta(min_length=1, max_length=100)]
     event: HookEvent
-    matcher: Annotated[str, Field(max_length=1_000)] = ""
+    matcher: Annotated[str, Meta(max_length=1_000)] = ""
     timeout_s: Seconds = 60.0
 
 
-def _unread(value: Any, _: Any) -> list[Any]:
-    """Accept any list: each item is validated on its own, so that an invalid one does not affect the others."""
-    if not isinstance(value, list):
-        raise ValueError("it must be a list")
-    return cast("list[Any]", value)
-
-
-class ToolsRegisterParams(Params):
+class ToolsRegisterParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/client/registerTools`. A tool replaces the client's earlier one of the same name. The
     model is offered the tools from the next turn on, in the sessions whose turns this client starts."""
 
-    tools: Annotated[list[ClientTool], WrapValidator(_unread)]
+    tools: Annotated[list[Any], Meta(extra={"items": ClientTool, "problem": "it must be a list"})]
+    """Each is validated on its own, so that an invalid one does not affect the others."""
 
 
 class RefusedOut(TypedDict):
@@ -78,18 +69,19 @@ class ToolsRegisteredOut(TypedDict):
     refused: list[RefusedOut]
 
 
-class ToolsUnregisterParams(Params):
+class ToolsUnregisterParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/client/unregisterTools`: names as they were registered. A running call of one of them
     ends with an error."""
 
-    names: Items[str]
+    names: list[str]
 
 
-class HooksRegisterParams(Params):
+class HooksRegisterParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/hooks/register`. A hook replaces the client's earlier one of the same id. It runs in the
     sessions whose turns this client starts."""
 
-    hooks: Annotated[list[ClientHook], WrapValidator(_unread)]
+    hooks: Annotated[list[Any], Meta(extra={"items": ClientHook, "problem": "it must be a list"})]
+    """Each is validated on its own, so that an invalid one does not affect the others."""
 
 
 class HooksRegisteredOut(TypedDict):
@@ -99,10 +91,10 @@ class HooksRegisteredOut(TypedDict):
     refused: list[RefusedOut]
 
 
-class HooksUnregisterParams(Params):
+class HooksUnregisterParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/hooks/unregister`."""
 
-    ids: Items[str]
+    ids: list[str]
 
 
 class UnregisteredOut(TypedDict):
@@ -131,7 +123,7 @@ class ClientToolCancelledOut(TypedDict):
     callId: str
 
 
-class ClientToolContent(Params):
+class ClientToolContent(Params, frozen=True, kw_only=True):
     """A part of a result: text, or an image as base64 (PNG, JPEG, GIF or WebP)."""
 
     type: Literal["text", "image"]
@@ -139,16 +131,16 @@ class ClientToolContent(Params):
     data: str = ""
 
 
-class ClientToolResult(Params):
+class ClientToolResult(Params, frozen=True, kw_only=True):
     """The result of a call. `isError` tells the model that the call failed. `structured`, any JSON value, is what the
     model reads if `content` has no text. Long results are cut, and kept in full for the model to read on."""
 
-    content: Items[ClientToolContent]
+    content: list[ClientToolContent]
     is_error: bool = False
     structured: Any = None
 
 
-class ClientToolProgress(Params):
+class ClientToolProgress(Params, frozen=True, kw_only=True):
     """The notification `pygent/client/toolProgress`: output of a call that still runs, which the user is shown."""
 
     call_id: str
@@ -162,11 +154,9 @@ class ClientHookCallOut(TypedDict):
     input: dict[str, Any]
 
 
-class ClientHookResult(Params):
+class ClientHookResult(Params, frozen=True, kw_only=True, rename=None):
     """What the hook decides, as a hook command writes it (docs/hooks.md): its keys are in snake_case. `null` decides
     nothing. `tool_input` is the complete new input of the tool."""
-
-    model_config = Params.model_config | {"alias_generator": None}
 
     decision: HookDecision | None = None
     reason: str | None = None

@@ -1,15 +1,11 @@
 """`pygent/codeReview/…`: the findings of code reviews, and results of the commands on them."""
 
-from __future__ import annotations
-
-from typing import Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params, RangeOut
 
 
-class FindingsParams(Params):
+class FindingsParams(Params, frozen=True, kw_only=True):
     """`pygent/codeReview/list`: without `sessionId`, the findings of all sessions."""
 
     session_id: str | None = None

@@ -1,14 +1,12 @@
 """Commands of `workspace/executeCommand`, and `pygent/commands/list`: parameters and results."""
 
-from __future__ import annotations
-
-from typing_extensions import TypedDict
+from typing import TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params
 from pygent_ls.sessions.commands.command import CommandSource
 
 
-class CommandSession(Params):
+class CommandSession(Params, frozen=True, kw_only=True):
     """An argument of a `workspace/executeCommand` command, in any position, that selects the command's session."""
 
     session_id: str

@@ -1,13 +1,11 @@
 """`pygent/commitMessage/write` and the command `pygent.commitMessage`."""
 
-from __future__ import annotations
-
-from typing_extensions import TypedDict
+from typing import TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params
 
 
-class CommitMessageParams(Params):
+class CommitMessageParams(Params, frozen=True, kw_only=True):
     """`pygent/commitMessage/write`: `uri` is the folder of a repository, or a file in it; without it, the repository of
     the first workspace folder is meant. The request can be cancelled."""
 

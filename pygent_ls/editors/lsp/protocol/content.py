@@ -1,16 +1,13 @@
 """Content of prompts and of stored messages, and the editor context."""
 
-from __future__ import annotations
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from typing import Annotated, Any, Literal, NotRequired, Self
+from msgspec import UNSET, Meta, UnsetType
 
-from pydantic import Discriminator, Field, Tag, model_validator
-from typing_extensions import TypedDict
-
-from pygent_ls.editors.lsp.protocol.shapes import Count, Integer, Items, Params, RangeOut, WireRange
+from pygent_ls.editors.lsp.protocol.shapes import Count, Params, RangeOut, WireRange
 
 
-class WireDiagnostic(Params):
+class WireDiagnostic(Params, frozen=True, kw_only=True):
     """The fields of an LSP diagnostic that the daemon reads."""
 
     range: WireRange
@@ -21,119 +18,99 @@ class WireDiagnostic(Params):
     """A number or a string by LSP; some clients send objects."""
 
 
-class TextContent(Params):
+class TextContent(Params, frozen=True, kw_only=True, tag_field="type", tag="text"):
     """Text of the user."""
 
-    type: Literal["text"]
     text: str
 
 
-class FileContent(Params):
+class FileContent(Params, frozen=True, kw_only=True, tag_field="type", tag="file"):
     """A file, or a range of its lines."""
 
-    type: Literal["file"]
     uri: str
     range: WireRange | None = None
 
 
-class SelectionContent(Params):
+class SelectionContent(Params, frozen=True, kw_only=True, tag_field="type", tag="selection"):
     """Text that the user selected."""
 
-    type: Literal["selection"]
     uri: str
     range: WireRange
     text: str
 
 
-class DiagnosticsContent(Params):
+class DiagnosticsContent(Params, frozen=True, kw_only=True, tag_field="type", tag="diagnostics"):
     """Diagnostics of a file."""
 
-    type: Literal["diagnostics"]
     uri: str
-    items: Items[WireDiagnostic]
+    items: list[WireDiagnostic]
 
 
-class ImageContent(Params):
+class ImageContent(Params, frozen=True, kw_only=True, tag_field="type", tag="image"):
     """An image: base64 in `data`, or a file or `data:` URI in `uri`."""
 
-    type: Literal["image"]
     mime_type: str
     data: str | None = None
     uri: str | None = None
 
-    @model_validator(mode="after")
-    def _has_one_source(self) -> Self:
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there is one source."""
         if (self.data is None) == (self.uri is None):
             raise ValueError("an image requires either `data` or `uri`")
-        return self
 
 
-class TerminalContent(Params):
+class TerminalContent(Params, frozen=True, kw_only=True, tag_field="type", tag="terminal"):
     """A command that the user ran in a terminal, and its output without control sequences. `exitCode` is missing while
     the command runs, or if it is unknown."""
 
-    type: Literal["terminal"]
     command: str
     output: str
-    exit_code: Integer | None = None
+    exit_code: int | None = None
 
 
-class RejectedFileContent(Params):
+class RejectedFileContent(Params, frozen=True, kw_only=True):
     """A file in a review report, and the number of its changes that the user rejected."""
 
     uri: str
-    rejected: Annotated[Integer, Field(ge=1)]
+    rejected: Annotated[int, Meta(ge=1)]
 
 
-class ReviewContent(Params):
+class ReviewContent(Params, frozen=True, kw_only=True, tag_field="type", tag="review"):
     """The changes of the agent that the user rejected, described for the model. The report is a decision of the user
     and not part of the prompt's text: it is stored and shown separately."""
 
-    type: Literal["review"]
-    text: Annotated[str, Field(min_length=1)]
-    files: Annotated[Items[RejectedFileContent], Field(min_length=1)]
+    text: Annotated[str, Meta(min_length=1)]
+    files: Annotated[list[RejectedFileContent], Meta(min_length=1)]
 
 
-AnyContent = (
+ContentBlock = (
     TextContent | FileContent | SelectionContent | DiagnosticsContent | ImageContent | TerminalContent | ReviewContent
 )
 
-
-ContentBlock = Annotated[AnyContent, Field(discriminator="type")]
-
-
-def _prompt_kind(value: Any) -> str | None:
-    return "text" if isinstance(value, str) else "blocks" if isinstance(value, list) else None
-
-
 Prompt = Annotated[
-    Annotated[str, Field(min_length=1), Tag("text")]
-    | Annotated[Items[ContentBlock], Field(min_length=1), Tag("blocks")],
-    Discriminator(
-        _prompt_kind,
-        custom_error_type="prompt",
-        custom_error_message="Input should be text, or a list of content blocks",
-    ),
+    Annotated[str, Meta(min_length=1, extra={"tag": "text"})]
+    | Annotated[list[ContentBlock], Meta(min_length=1, extra={"tag": "blocks"})],
+    Meta(extra={"problem": "Input should be text, or a list of content blocks"}),
 ]
-"""Prompt as text or content blocks. The discriminator makes an error name only the invalid field."""
+"""Prompt as text or content blocks. Errors name what is invalid by the tag."""
 
 
-class ContextSelection(Params):
+class ContextSelection(Params, frozen=True, kw_only=True):
     """The selection in the active editor."""
 
     uri: str
     range: WireRange
 
 
-class ContextDiagnostics(Params):
+class ContextDiagnostics(Params, frozen=True, kw_only=True):
     """All diagnostics of a file, for one version of its document. If `items` is empty, the file has no diagnostics."""
 
     uri: str
-    items: Items[WireDiagnostic]
-    version: Integer | None = None
+    items: list[WireDiagnostic]
+    version: int | None = None
 
 
-class EditorContext(Params):
+class EditorContext(Params, frozen=True, kw_only=True):
     """The state of the editor: active file, selection, visible and open files, diagnostics. It is background for the
     model, never a prompt. In `pygent/context/didChange`, a missing field keeps its value, and null clears it.
     `diagnostics` replaces the diagnostics of the files that it names; those of other files are kept. `openUris` lists
@@ -141,12 +118,12 @@ class EditorContext(Params):
     offers these files first. `unsavedNotebooks` lists the notebooks that the editor shows as cells and that have
     unsaved changes: the daemon does not write their files."""
 
-    active_uri: str | None = None
-    selection: ContextSelection | None = None
-    visible_uris: Items[str] | None = None
-    open_uris: Items[str] | None = None
-    diagnostics: Items[ContextDiagnostics] | None = None
-    unsaved_notebooks: Items[str] | None = None
+    active_uri: str | UnsetType | None = UNSET
+    selection: ContextSelection | UnsetType | None = UNSET
+    visible_uris: list[str] | UnsetType | None = UNSET
+    open_uris: list[str] | UnsetType | None = UNSET
+    diagnostics: list[ContextDiagnostics] | UnsetType | None = UNSET
+    unsaved_notebooks: list[str] | UnsetType | None = UNSET
 
 
 class RejectedFileOut(TypedDict):

@@ -1,10 +1,6 @@
 """The items of a conversation, as `pygent/session/attach` sends them to a client that asks for `as: "items"`."""
 
-from __future__ import annotations
-
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from pygent_ls.agent.kinds import DecidedBy, StopReason, ToolKind
 from pygent_ls.agent.ports.approver import PermissionOutcome

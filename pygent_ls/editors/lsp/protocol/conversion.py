@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.context.attachments import (
@@ -29,12 +29,10 @@ from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.index.entries import SessionEntry
+from pygent_ls.sessions.journal.replay import Recalled
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.session import Session
 from pygent_ls.workspace.git.session_worktrees import worktree_of
-
-if TYPE_CHECKING:  # imports pydantic and the journal reader
-    from pygent_ls.sessions.journal.replay import Recalled
 
 UriOf = Callable[[Path], str]
 
@@ -371,7 +369,7 @@ def prompt_parts(prompt: str | Sequence[Any], context: content.EditorContext | N
     return tuple(parts)
 
 
-def _part(block: content.AnyContent) -> PromptPart:
+def _part(block: content.ContentBlock) -> PromptPart:
     match block:
         case content.TextContent(text=text):
             return text
@@ -401,7 +399,7 @@ def _context_parts(context: content.EditorContext) -> list[PromptPart]:
     if active or visible:
         parts.append(EditorPart(active=active, visible=visible))
     chosen = context.selection
-    if chosen is not None and chosen.range.start != chosen.range.end and (path := path_of(chosen.uri)):
+    if chosen and chosen.range.start != chosen.range.end and (path := path_of(chosen.uri)):
         parts.append(FilePart(path=path, lines=lines_of(chosen.range), is_background=True))  # empty: a cursor
     for file in context.diagnostics or ():
         if file.items and (path := path_of(file.uri)):

@@ -1,10 +1,6 @@
 """Events of a turn."""
 
-from __future__ import annotations
-
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from pygent_ls.agent.events import PlanPriority, PlanStatus
 from pygent_ls.agent.kinds import StopReason

@@ -1,10 +1,6 @@
 """`pygent/client/…`: what the editor's own language servers answer about code, in the shapes of LSP."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
-
-from typing_extensions import TypedDict
+from typing import Any, Literal, TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params, PositionOut, RangeOut
 
@@ -81,7 +77,7 @@ class FormatRequestOut(TypedDict):
     onSaveOnly: bool
 
 
-class LanguageAnswer(Params):
+class LanguageAnswer(Params, frozen=True, kw_only=True):
     """What the editor's language servers answer. A `result` of null means that none answers for the document."""
 
     result: Any = None

@@ -1,22 +1,19 @@
 """`pygent/models/…` and `pygent/keys/set`: parameters, results and notifications."""
 
-from __future__ import annotations
+from typing import Annotated, Literal, NotRequired, TypedDict
 
-from typing import Annotated, Literal, NotRequired
-
-from pydantic import Field
-from typing_extensions import TypedDict
+from msgspec import Meta
 
 from pygent_ls.editors.lsp.protocol.shapes import Params
 
-KeyVariable = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,100}(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")]
+KeyVariable = Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]{0,100}(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD)\Z")]
 
 
-ProviderKey = Annotated[str, Field(pattern=r"^[!-~]{1,4096}$")]
+ProviderKey = Annotated[str, Meta(pattern=r"^[!-~]{1,4096}\Z")]
 """Characters that an HTTP header can contain."""
 
 
-class KeysParams(Params):
+class KeysParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/keys/set`: provider keys that the editor stores, by the environment variables in which the
     providers' keys are looked up. A key is used from the next model call until the daemon ends, for its own provider
     only, and takes precedence over the daemon's environment. Null removes a key; variables that are not named are

@@ -3,21 +3,19 @@
 The shapes are those of `textDocument/copilotInlineEdit`, which other servers and plugins use, too.
 """
 
-from __future__ import annotations
+from typing import TypedDict
 
-from typing_extensions import TypedDict
-
-from pygent_ls.editors.lsp.protocol.shapes import Integer, Params, RangeOut, WirePosition
+from pygent_ls.editors.lsp.protocol.shapes import Params, RangeOut, WirePosition
 
 
-class DocumentVersion(Params):
+class DocumentVersion(Params, frozen=True, kw_only=True):
     """A document, as the client sees it."""
 
     uri: str
-    version: Integer | None = None
+    version: int | None = None
 
 
-class EditSuggestParams(Params):
+class EditSuggestParams(Params, frozen=True, kw_only=True):
     """The cursor, after a change of the document."""
 
     text_document: DocumentVersion

@@ -1,30 +1,26 @@
 """`pygent/permission/…`: parameters and results of clients, and the permission prompt with its answer."""
 
-from __future__ import annotations
-
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from pygent_ls.agent.kinds import Mode, ToolKind
 from pygent_ls.agent.ports.approver import PermissionOutcome
-from pygent_ls.editors.lsp.protocol.shapes import Items, LocationOut, Params, RiskOut
+from pygent_ls.editors.lsp.protocol.shapes import LocationOut, Params, RiskOut
 
 
-class SetModeParams(Params):
+class SetModeParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/permission/setMode`."""
 
     session_id: str
     mode: Mode
 
 
-class RulesParams(Params):
+class RulesParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/permission/rules`."""
 
     session_id: str | None = None
 
 
-class ForgetParams(Params):
+class ForgetParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/permission/forget`."""
 
     rule: str
@@ -134,10 +130,10 @@ class PermissionCancelledOut(TypedDict):
     permissionId: str
 
 
-class PermissionResult(Params):
+class PermissionResult(Params, frozen=True, kw_only=True):
     """The option that the user chose. `feedback` is passed to the model. `rules` are stored instead of the option's own
     rules: each must be a rule about this call, and together they must cover it; otherwise the call is rejected."""
 
     option_id: str
     feedback: str | None = None
-    rules: Items[str] | None = None
+    rules: list[str] | None = None

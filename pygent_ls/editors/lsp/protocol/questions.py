@@ -1,12 +1,8 @@
 """Questions of the agent, and the question whether files may be saved, with their answers."""
 
-from __future__ import annotations
+from typing import NotRequired, TypedDict
 
-from typing import NotRequired
-
-from typing_extensions import TypedDict
-
-from pygent_ls.editors.lsp.protocol.shapes import Items, Params
+from pygent_ls.editors.lsp.protocol.shapes import Params
 
 
 class ChoiceOut(TypedDict):
@@ -41,7 +37,7 @@ class QuestionCancelledOut(TypedDict):
     questionId: str
 
 
-class QuestionResult(Params):
+class QuestionResult(Params, frozen=True, kw_only=True):
     """The title of a choice, text of the user, or both."""
 
     choice: str | None = None
@@ -55,7 +51,7 @@ class SaveRequestOut(TypedDict):
     uris: list[str]
 
 
-class SaveResult(Params):
+class SaveResult(Params, frozen=True, kw_only=True):
     """The documents that are now saved. The user is asked about the others."""
 
-    saved: Items[str]
+    saved: list[str]

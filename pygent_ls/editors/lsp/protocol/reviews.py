@@ -1,12 +1,8 @@
 """`pygent/review/…`: review of the agent's changes, after the edits or before the turn continues."""
 
-from __future__ import annotations
+from typing import Literal, NotRequired, TypedDict
 
-from typing import Literal, NotRequired
-
-from typing_extensions import TypedDict
-
-from pygent_ls.editors.lsp.protocol.shapes import Items, Params, RangeOut
+from pygent_ls.editors.lsp.protocol.shapes import Params, RangeOut
 
 
 class HunkOut(TypedDict):
@@ -42,18 +38,18 @@ class ReviewCancelledOut(TypedDict):
     reviewId: str
 
 
-class ReviewedHunk(Params):
+class ReviewedHunk(Params, frozen=True, kw_only=True):
     """The user's decision about a hunk."""
 
     hunk_id: str
     accepted: bool
 
 
-class ReviewResult(Params):
+class ReviewResult(Params, frozen=True, kw_only=True):
     """The user's decisions. A hunk without a valid decision counts as not reviewed and stays, because the edit was
     already allowed. `feedback` is passed to the model."""
 
-    hunks: Items[ReviewedHunk]
+    hunks: list[ReviewedHunk]
     feedback: str | None = None
 
 
@@ -88,20 +84,20 @@ class ReviewChangedOut(TypedDict):
     rejected: list[RejectedHunksOut]
 
 
-class DecisionParams(Params):
+class DecisionParams(Params, frozen=True, kw_only=True):
     """Hunks of a file; without `hunkIds` all hunks of the file, without `uri` all hunks of all files."""
 
     uri: str | None = None
-    hunk_ids: Items[str] | None = None
+    hunk_ids: list[str] | None = None
 
 
-class UndoRejectionParams(Params):
+class UndoRejectionParams(Params, frozen=True, kw_only=True):
     """Which rejection is undone: the last one in the file, or the last one of all."""
 
     uri: str | None = None
 
 
-class OriginalParams(Params):
+class OriginalParams(Params, frozen=True, kw_only=True):
     """A file under review."""
 
     uri: str
@@ -113,7 +109,7 @@ class OriginalOut(TypedDict):
     text: str | None
 
 
-class AddedChangeParams(Params):
+class AddedChangeParams(Params, frozen=True, kw_only=True):
     """A change that the client made for the agent of a session, to be reviewed. `before` is the text before it; null if
     it created the file."""
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from pygent_ls.editors.lsp.method_names import PROTOCOL_VERSION
 from pygent_ls.editors.lsp.protocol import (
     background_commands,
@@ -175,51 +173,37 @@ with parameters and result."""
 
 def wire_schema() -> dict[str, Any]:
     """Return the JSON Schema of all types beyond LSP, as one document."""
-    from pydantic.json_schema import models_json_schema
+    from pygent_ls.editors.lsp.protocol.json_schema import TypeDefinitions
 
-    inputs = [(params, "validation") for params, _ in REQUESTS.values()]
-    inputs += [(result, "validation") for _, result in CLIENT_REQUESTS.values()]
-    more = (commands.CommandSession, client_extensions.ClientTool, client_extensions.ClientHook)
-    inputs += [(params, "validation") for params in (*CLIENT_NOTIFICATIONS.values(), *more)]
-    _, definitions = models_json_schema(inputs, ref_template="#/$defs/{model}")  # pyright: ignore[reportArgumentType]
-    defs: dict[str, Any] = dict(definitions["$defs"])
+    definitions = TypeDefinitions()
+    refer = definitions.reference
     requests: dict[str, Any] = {}
     for method, (params, result) in REQUESTS.items():
-        requests[method] = {"params": {"$ref": f"#/$defs/{params.__name__}"}, "result": _result_schema(result, defs)}
+        requests[method] = {"params": refer(params), "result": refer(result)}
         if method in CANCELLED:
-            requests[method]["cancelled"] = _result_schema(CANCELLED[method], defs)
+            requests[method]["cancelled"] = refer(CANCELLED[method])
         if method in ITEMS:
-            requests[method]["items"] = _result_schema(ITEMS[method], defs)
-    client_requests = {
-        method: {"params": _result_schema(params, defs), "result": {"$ref": f"#/$defs/{result.__name__}"}}
-        for method, (params, result) in CLIENT_REQUESTS.items()
-    }
-    notifications = {name: _result_schema(value, defs) for name, value in NOTIFICATIONS.items()}
+            requests[method]["items"] = refer(ITEMS[method])
+    for unnamed in (client_extensions.ClientTool, client_extensions.ClientHook):  # `initialize` has them, too
+        refer(unnamed)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pygent-ls wire protocol",
         "protocolVersion": PROTOCOL_VERSION,
         "initialize": {
-            "client": _result_schema(capabilities.ClientCapabilities, defs),
-            "server": _result_schema(capabilities.ServerCapabilities, defs),
+            "client": refer(capabilities.ClientCapabilities),
+            "server": refer(capabilities.ServerCapabilities),
         },
-        "errorData": _result_schema(shapes.ErrorDataOut, defs),
+        "errorData": refer(shapes.ErrorDataOut),
         "requests": requests,
-        "commands": {command: _result_schema(result, defs) for command, result in COMMAND_RESULTS.items()},
-        "commandSession": {"$ref": f"#/$defs/{commands.CommandSession.__name__}"},
-        "clientRequests": client_requests,
-        "notebookEdit": _result_schema(capabilities.NotebookEdit, defs),
-        "notifications": notifications,
-        "clientNotifications": {
-            method: {"$ref": f"#/$defs/{params.__name__}"} for method, params in CLIENT_NOTIFICATIONS.items()
+        "commands": {command: refer(result) for command, result in COMMAND_RESULTS.items()},
+        "commandSession": refer(commands.CommandSession),
+        "clientRequests": {
+            method: {"params": refer(params), "result": refer(result)}
+            for method, (params, result) in CLIENT_REQUESTS.items()
         },
-        "$defs": dict(sorted(defs.items())),
+        "notebookEdit": refer(capabilities.NotebookEdit),
+        "notifications": {name: refer(value) for name, value in NOTIFICATIONS.items()},
+        "clientNotifications": {method: refer(params) for method, params in CLIENT_NOTIFICATIONS.items()},
+        "$defs": definitions.sorted(),
     }
-
-
-def _result_schema(out: Any, defs: dict[str, Any]) -> dict[str, Any]:
-    schema = TypeAdapter(out).json_schema(ref_template="#/$defs/{model}", mode="serialization")
-    defs.update(schema.pop("$defs", {}))
-    name = out.__name__
-    defs[name] = schema
-    return {"$ref": f"#/$defs/{name}"}

@@ -1,34 +1,31 @@
 """`pygent/session/…` and `pygent/complete`: parameters, results and notifications."""
 
-from __future__ import annotations
+from typing import Annotated, Literal, NotRequired, TypedDict
 
-from typing import Annotated, Literal, NotRequired
-
-from pydantic import Field
-from typing_extensions import TypedDict
+from msgspec import Meta, field
 
 from pygent_ls.agent.context.window import ContextMode
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.editors.lsp.protocol.content import MessageOut
-from pygent_ls.editors.lsp.protocol.shapes import Count, Params, UsageOut
+from pygent_ls.editors.lsp.protocol.shapes import Count, Params, Token, UsageOut
 from pygent_ls.sessions.completion import ItemKind
 from pygent_ls.sessions.export.exporter import ExportFormat
 
 
-class SessionParams(Params):
+class SessionParams(Params, frozen=True, kw_only=True):
     """Parameters of requests about one session."""
 
     session_id: str
 
 
-class SessionNewParams(Params):
+class SessionNewParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/new`. With `worktree`, the session works in the git worktree of that name beside
     the workspace, which is created from HEAD unless it exists; `cwd` must then be missing."""
 
     cwd: str | None = None
-    worktree: Annotated[str, Field(min_length=1)] | None = None
-    agent: Annotated[str, Field(min_length=1)] | None = None
+    worktree: Annotated[str, Meta(min_length=1)] | None = None
+    agent: Annotated[str, Meta(min_length=1)] | None = None
     model: str | None = None
     mode: Mode | None = None
     name: str | None = None
@@ -75,13 +72,13 @@ MAX_LIMIT = 10_000
 """Maximum number of sessions or turns in one answer."""
 
 
-Limit = Annotated[Count, Field(ge=1, le=MAX_LIMIT)]
+Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT)]
 
 
-Name = Annotated[str, Field(max_length=1000)]
+Name = Annotated[str, Meta(max_length=1000)]
 
 
-class SessionListParams(Params):
+class SessionListParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/list`. The most recently used session comes first. `query` is searched for in names
     and conversations. With `cwd`, only the sessions of that folder and of the worktrees of its repository are
     listed."""
@@ -92,15 +89,15 @@ class SessionListParams(Params):
     limit: Limit = 100
 
 
-class SessionSearchParams(Params):
+class SessionSearchParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/search`, which finds turns that contain every word of `query`. The best match comes
     first."""
 
-    query: Annotated[str, Field(min_length=1)]
+    query: Annotated[str, Meta(min_length=1)]
     limit: Limit = 50
 
 
-class SessionLoadParams(Params):
+class SessionLoadParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/load`. Without `messages`, a long session takes hardly more time to load than a
     short one."""
 
@@ -108,7 +105,7 @@ class SessionLoadParams(Params):
     messages: bool = True
 
 
-class SessionAttachParams(Params):
+class SessionAttachParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/attach`, which sends the events after `sinceSeq` (0: all) and then new events on
     the token, until the request is cancelled or the session ends. With `as: "items"`, it sends `Items` in place of
     events. The session may be held by another daemon or by none. If `sinceSeq` is beyond the session's last event, the
@@ -117,11 +114,11 @@ class SessionAttachParams(Params):
 
     session_id: str
     since_seq: Count = 0
-    as_: Annotated[Literal["events", "items"], Field(alias="as")] = "events"
-    partial_result_token: str | int
+    as_: Literal["events", "items"] = field(default="events", name="as")
+    partial_result_token: Token
 
 
-class SessionRenameParams(Params):
+class SessionRenameParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/rename`. With an empty `name`, the session is named after its first prompt; if it
     has none yet, after the next one."""
 
@@ -129,7 +126,7 @@ class SessionRenameParams(Params):
     name: Name
 
 
-class SessionForkParams(Params):
+class SessionForkParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/fork`, which copies the conversation up to the end of the turn `atTurnId`. Without
     it, everything is copied except for a running turn."""
 
@@ -137,40 +134,40 @@ class SessionForkParams(Params):
     at_turn_id: str | None = None
 
 
-class SessionExportParams(Params):
+class SessionExportParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/export`. `/load` reads the format `json`."""
 
     session_id: str
     format: ExportFormat
 
 
-class SessionConfigureParams(Params):
+class SessionConfigureParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/configure`. Missing fields are unchanged. A mode applies from the next permission
     check. A model or agent applies from the next model call, except in a turn that names its own. Everything else
     applies from the next turn. The limits of a running turn do not change."""
 
     session_id: str
     agent: str | None = None
-    model: Annotated[str, Field(min_length=1)] | None = None
+    model: Annotated[str, Meta(min_length=1)] | None = None
     mode: Mode | None = None
     max_thinking_tokens: Count | None = None
     effort: Effort | None = None
     context_mode: ContextMode | None = None
 
 
-class SessionCompactParams(Params):
+class SessionCompactParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/session/compact`, while no turn runs. The conversation is summarised for later model
     requests; `instruction` says what to focus on. The session's own messages are kept."""
 
     session_id: str
-    instruction: Annotated[str, Field(max_length=10_000)] = ""
+    instruction: Annotated[str, Meta(max_length=10_000)] = ""
 
 
-class CompleteParams(Params):
+class CompleteParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/complete`. `offset` is the position of the cursor in `text`, in the same units as the
     columns of positions."""
 
-    text: Annotated[str, Field(max_length=100_000)]
+    text: Annotated[str, Meta(max_length=100_000)]
     offset: Count
     session_id: str | None = None
 

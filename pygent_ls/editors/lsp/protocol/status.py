@@ -1,10 +1,6 @@
 """`pygent/status`, `pygent/tools/list`, `pygent/agents/list` and `pygent/mcp/*`: parameters and results."""
 
-from __future__ import annotations
-
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.lsp.protocol.shapes import Params, RiskOut
@@ -48,7 +44,7 @@ class McpStatusOut(TypedDict):
     servers: list[McpServerOut]
 
 
-class McpServerParams(Params):
+class McpServerParams(Params, frozen=True, kw_only=True):
     """`pygent/mcp/restart`, `log`, `login` and `logout`: a configured MCP server."""
 
     name: str
@@ -107,9 +103,9 @@ class DefaultsOut(TypedDict):
 
 class StatusOut(TypedDict):
     """The result of `pygent/status`. `model` is the default model as of the last turn, `defaults` what a new session
-    uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, and only `plan`
-    if the workspace is restricted. `needsModel` is true if no model is configured and no key is found: the daemon
-    answers a prompt with the offer to set up a model."""
+    uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, only `plan` if
+    the workspace is restricted, and only those that the administrator allows. `needsModel` is true if no model is
+    configured and no key is found: the daemon answers a prompt with the offer to set up a model."""
 
     version: str
     uptimeSeconds: float

@@ -1,22 +1,19 @@
 """`pygent/turn/…`: parameters and results."""
 
-from __future__ import annotations
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from typing import Annotated, Any, Literal, NotRequired
-
-from pydantic import Field
-from typing_extensions import TypedDict
+from msgspec import Meta
 
 from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.editors.lsp.protocol.content import EditorContext, Prompt
-from pygent_ls.editors.lsp.protocol.shapes import Count, FileChangedOut, Params, UsageOut
+from pygent_ls.editors.lsp.protocol.shapes import Count, FileChangedOut, Params, Token, UsageOut
 from pygent_ls.errors import ModelErrorType
 
-TurnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+TurnId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 
 
-class TurnStartParams(Params):
+class TurnStartParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a JSON value that is valid
     against it. `turnId` sets the id of the turn, which must be unique in the session; without it the daemon generates
     one."""
@@ -24,20 +21,20 @@ class TurnStartParams(Params):
     prompt: Prompt
     session_id: str | None = None
     turn_id: TurnId | None = None
-    agent: Annotated[str, Field(min_length=1)] | None = None
+    agent: Annotated[str, Meta(min_length=1)] | None = None
     model: str | None = None
     mode: Mode | None = None
     context: EditorContext | None = None
     max_iterations: Count | None = None
     max_tokens: Count | None = None
-    max_budget_usd: Annotated[float, Field(ge=0)] | None = None
+    max_budget_usd: Annotated[float, Meta(ge=0)] | None = None
     effort: Effort | None = None
     output_schema: dict[str, Any] | None = None
-    work_done_token: str | int | None = None
-    partial_result_token: str | int | None = None
+    work_done_token: Token | None = None
+    partial_result_token: Token | None = None
 
 
-class SideQuestionParams(Params):
+class SideQuestionParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/sideQuestion`, a question about the conversation that leaves no trace in it. It is answered
     at once, also while a turn runs, by the session's model and without tools. Its events, on the partial result token,
     are those of a turn with the id `questionId`; their `seq` counts from 1, and they are not stored. The result has the
@@ -46,18 +43,18 @@ class SideQuestionParams(Params):
     session_id: str
     question: Prompt
     question_id: TurnId | None = None
-    work_done_token: str | int | None = None
-    partial_result_token: str | int | None = None
+    work_done_token: Token | None = None
+    partial_result_token: Token | None = None
 
 
-class TurnParams(Params):
+class TurnParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled."""
 
     session_id: str
     turn_id: str | None = None
 
 
-class SteerParams(Params):
+class SteerParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/turn/steer`, which adds the prompt to the running turn's conversation before the next model
     call."""
 
@@ -66,7 +63,7 @@ class SteerParams(Params):
     prompt: Prompt
 
 
-class RetryParams(Params):
+class RetryParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/turn/retry`, while an `llm_error` waits to retry: `now` calls the model again at once,
     `give_up` stops retrying."""
 
@@ -75,21 +72,21 @@ class RetryParams(Params):
     action: Literal["now", "give_up"]
 
 
-class DequeueParams(Params):
+class DequeueParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/turn/dequeue`, which removes a waiting prompt."""
 
     session_id: str
     turn_id: str
 
 
-class ResumeParams(Params):
+class ResumeParams(Params, frozen=True, kw_only=True):
     """Parameters of `pygent/turn/resume`, which sends a held prompt again with its attachments. The turn keeps its
     id."""
 
     session_id: str
     turn_id: str
-    work_done_token: str | int | None = None
-    partial_result_token: str | int | None = None
+    work_done_token: Token | None = None
+    partial_result_token: Token | None = None
 
 
 class TurnErrorOut(TypedDict):

@@ -1,17 +1,13 @@
 """`pygent/voice/*`: parameters, results and notifications."""
 
-from __future__ import annotations
-
-from typing import Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params
 
 VoiceSourceName = Literal["microphone", "loopback"]
 
 
-class VoiceStartParams(Params):
+class VoiceStartParams(Params, frozen=True, kw_only=True):
     """`pygent/voice/start`: each utterance becomes a prompt of the session. `loopback` is what the machine plays."""
 
     session_id: str

@@ -6,9 +6,10 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.review_report import DecidedHunk, report_of
 from pygent_ls.agent.edits.diffs import touched_by
@@ -429,8 +430,7 @@ class PendingReview:
         """Bring back the hunks that were rejected last, in this file if one is named; return the file. What the user
         has typed since stays. Raises `ToolError`: nothing was rejected, or these lines have changed since."""
         async with self._one_at_a_time:
-            found = (each for each in reversed(self._undoable) if path in (None, each.path) and each.stands)
-            taken = next(found, None)
+            taken = next((each for each in reversed(self._undoable) if path in (None, each.path) and each.stands), None)
             if taken is None:
                 raise ToolError(NOT_REJECTED)
             await self._bring_back(taken)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import NotePart, ReviewPart
 from pygent_ls.agent.context.review_report import DecidedHunk
@@ -24,8 +27,7 @@ MAX_STATES = 8
 """Number of states of a file that the editor's undo and redo find again."""
 
 
-@dataclass(slots=True, eq=False)
-class Rejection:
+class Rejection(Struct, eq=False):
     """A hunk that the user has rejected. The editor's undo brings it back, and redo rejects it again."""
 
     decided: DecidedHunk
@@ -46,8 +48,7 @@ class Rejection:
         return next((stands for turn, stands in reversed(self.told) if turn in turns), False)
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewReport:
+class ReviewReport(Struct, frozen=True):
     """What a model is told of decisions."""
 
     part: ReviewPart | NotePart
@@ -56,8 +57,7 @@ class ReviewReport:
     earlier: Sequence[Rejection]
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(Struct, frozen=True):
     """How a file stood after an edit of the agent or a decision."""
 
     baseline: str | None
@@ -76,8 +76,7 @@ class FileState:
         return replace(self, baseline=text_with(self.baseline, chosen), hunks=others)
 
 
-@dataclass(slots=True, eq=False)
-class ReviewedFile:
+class ReviewedFile(Struct, eq=False):
     """A file with changes to review, as the buffers follow it."""
 
     file: PendingFile
@@ -148,7 +147,7 @@ class ReviewedFile:
     def operation(self, document: Document | None, text: str | None) -> WriteText | DeleteFile:
         """Return the operation that leaves this text. Raises `ToolError` if it would delete what the user has typed."""
         if text is not None and document is None and isinstance(self.removed, WriteText):
-            return replace(self.removed, path=self.path, text=text)
+            return dataclasses.replace(self.removed, path=self.path, text=text)
         if text is not None:
             return WriteText(path=self.path, before=document, text=text)
         if document is None or self.file.is_typed_in:
@@ -164,8 +163,7 @@ class ReviewedFile:
         return next((each for each in reversed(self.states) if each.current == self.file.current), None)
 
 
-@dataclass(frozen=True, slots=True)
-class UndoableRejection:
+class UndoableRejection(Struct, frozen=True):
     """A decision that rejected hunks of a file, with its text before and after it. None: no such file."""
 
     path: Path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
-from pydantic import ValidationError
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pygent_ls.agent.edits.commit import to_its_end
 from pygent_ls.agent.edits.hunks import hunks_of, without
@@ -38,6 +38,7 @@ from pygent_ls.editors.lsp.protocol.reviews import (
     ReviewRequestOut,
 )
 from pygent_ls.editors.lsp.protocol.shapes import RangeOut
+from pygent_ls.editors.lsp.protocol.validation import InvalidValueError, valid
 from pygent_ls.editors.lsp.review.display import ranges_of
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.errors import ToolError
@@ -55,8 +56,7 @@ TAKEN = "the user rejected it, but another file has replaced it"
 GONE = "the user rejected it, but the file no longer exists or cannot be read"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LspReviewer(NoReviewer):
+class LspReviewer(NoReviewer, Struct, frozen=True, kw_only=True):
     """Asks about each edit, without a time limit. What the client reviews after the edit is its own."""
 
     endpoint: RpcEndpoint
@@ -270,8 +270,8 @@ def _decisions(answer: object) -> tuple[set[str], set[str]]:
     accepted: set[str] = set()
     rejected: set[str] = set()
     for each in cast("list[object]", given) if isinstance(given, list) else []:
-        with suppress(ValidationError):
-            hunk = ReviewedHunk.model_validate(each)
+        with suppress(InvalidValueError):
+            hunk = valid(ReviewedHunk, each)
             (accepted if hunk.accepted else rejected).add(hunk.hunk_id)
     return accepted - rejected, rejected
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta, Struct, convert, to_builtins
 
 from pygent_ls.agent.edits.pending_file import PendingFile
 from pygent_ls.agent.ports.workspace import TextEncoding, WriteText
@@ -34,14 +34,10 @@ MAX_AGE_S = 90 * 24 * 3600
 log = logging.getLogger(__name__)
 
 
-Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+Hex = Annotated[str, Meta(pattern=r"^([0-9a-f]{2})*\Z")]
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-
-class StoredRejection(_Stored):
+class StoredRejection(Struct, frozen=True, kw_only=True):
     """A rejected hunk that its session's model does not know of."""
 
     author: str
@@ -50,7 +46,7 @@ class StoredRejection(_Stored):
     new_text: str
 
 
-class StoredFile(_Stored):
+class StoredFile(Struct, frozen=True, kw_only=True):
     """A file under review: its texts, and the sessions that made its hunks, in order. None: no such file."""
 
     version: int = 1
@@ -167,7 +163,7 @@ class ReviewStore:
 
     @staticmethod
     def _write_one(file: Path, stored: StoredFile | None) -> None:
-        data = b"" if stored is None else json.dumps(stored.model_dump()).encode()
+        data = b"" if stored is None else json.dumps(to_builtins(stored)).encode()
         if data and len(data) <= MAX_BYTES:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_atomically(file, data, 0o600)
@@ -197,7 +193,7 @@ def _written_at(path: Path) -> float:
 
 def _read(path: Path) -> StoredFile | None:
     try:
-        stored = StoredFile.model_validate(json.loads(path.read_bytes()))
+        stored = convert(json.loads(path.read_bytes()), StoredFile)
     except (OSError, ValueError, RecursionError) as error:
         log.warning("a stored review was skipped: %s", type(error).__name__)
         return None

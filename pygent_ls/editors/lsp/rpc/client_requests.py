@@ -6,10 +6,10 @@ import asyncio
 import itertools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from pygent_ls.editors.lsp.rpc.errors import InvalidRequestError
 from pygent_ls.editors.lsp.standard import MessageType
@@ -17,8 +17,7 @@ from pygent_ls.editors.lsp.standard import MessageType
 MessageId = int | str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Patience(Struct, frozen=True, kw_only=True):
     """Time limits for the client; the numbers are part of the protocol."""
 
     answer_s: float = 10.0
@@ -37,8 +36,7 @@ class ClientError(Exception):
     """The client answered a request with an error, or not at all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _Question(Struct, frozen=True, kw_only=True):
     """A request without an answer."""
 
     method: str
@@ -102,7 +100,7 @@ class ClientRequests:
         try:
             body = msgspec.json.encode(data, enc_hook=_builtin)
         except UnicodeEncodeError:  # half a surrogate pair, which only a JSON escape can represent
-            body = json.dumps(data, default=_builtin).encode()
+            body = _with_json_escapes(data)
         self.write(body)
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
@@ -165,14 +163,19 @@ class ClientRequests:
         answer.add_done_callback(done)
 
     def take_answer(self, message: Mapping[str, Any]) -> None:
-        """Handle a response of the client. Raises `InvalidRequestError` if it is invalid."""
-        if "result" not in message and "error" not in message:
-            raise InvalidRequestError("neither a method nor a result or an error")
+        """Handle a response of the client. Raises `InvalidRequestError` for any other message.
+
+        A message with the id of an open request is its response, even if it has no result: an error with that id would
+        be read as the response to a request of the client.
+        """
         request_id = request_id_of(message)
         asked = self._outgoing.pop(request_id, None) if isinstance(request_id, int) else None
+        is_response = "result" in message or "error" in message
+        if asked is None and not is_response:
+            raise InvalidRequestError("neither a method nor a result or an error")
         if asked is None or asked.answer.done():
             return  # the request is no longer open
-        error = message.get("error")
+        error = message.get("error") if is_response else {"message": "the response has neither a result nor an error"}
         if error is not None:
             said = cast("Mapping[str, Any]", error).get("message") if isinstance(error, dict) else error
             asked.answer.set_exception(ClientError(str(said)))
@@ -191,6 +194,15 @@ class ClientRequests:
 
     def _send(self, request_id: int, asked: _Question) -> None:
         self._send_data({"jsonrpc": "2.0", "id": request_id, "method": asked.method, "params": asked.params})
+
+
+def _with_json_escapes(data: Mapping[str, Any]) -> bytes:
+    """Encode in ASCII. Infinity and NaN, which JSON does not have, become null, as in the faster encoder."""
+    try:
+        return json.dumps(data, default=_builtin, allow_nan=False).encode()
+    except ValueError:
+        written = json.dumps(data, default=_builtin)
+        return json.dumps(json.loads(written, parse_constant=lambda _: None)).encode()
 
 
 def _builtin(value: object) -> object:

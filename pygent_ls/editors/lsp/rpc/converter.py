@@ -24,7 +24,10 @@ def structured(method: str, params: Any, kind: type[Parameters]) -> Parameters:
     Raises `InvalidParamsError`, which names the first member that does not fit.
     """
     try:
-        return convert(params, kind, strict=False)
+        try:
+            return convert(params, kind, strict=False)
+        except UnicodeEncodeError:  # half of a surrogate pair in an unknown key, or in place of another type
+            return convert(repaired(params), kind, strict=False)
     except ValidationError as error:
         raise InvalidParamsError(f"invalid parameters of {method}: {error}") from None
 
@@ -40,10 +43,14 @@ def repaired(value: Any) -> Any:
     """Replace each half of a surrogate pair with U+FFFD: editors cut texts there, and providers reject it."""
     match value:
         case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            return value if value.isascii() else _with_whole_characters(value)
         case list():
             return [repaired(each) for each in cast("list[Any]", value)]
         case dict():
-            return {key: repaired(each) for key, each in cast("dict[str, Any]", value).items()}
+            return {repaired(key): repaired(each) for key, each in cast("dict[str, Any]", value).items()}
         case _:
             return value
+
+
+def _with_whole_characters(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -7,7 +7,6 @@ import inspect
 import json
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from msgspec import Struct
@@ -39,8 +38,7 @@ MAX_ERROR_CHARS = 4_000
 """Maximum length of an error message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     """Handler of a method: a function of the parameters, or a coroutine function."""
 
     handle: Callable[[Any], Any]
@@ -295,5 +293,14 @@ def _note_failure(error: BaseException) -> None:
 
 
 def _described(error: BaseException) -> str:
-    problem = limit_reached(error) or f"internal error: {type(error).__name__}."
+    problem = limit_reached(error) or _removed(error) or f"internal error: {type(error).__name__}."
     return f"{problem} The daemon continues to run; see its log for details."
+
+
+def _removed(error: BaseException) -> str | None:
+    """Return what the daemon needs and somebody has removed, and what to do; None for any other error."""
+    if isinstance(error, ImportError) and str(error.name).startswith("pygent_ls."):
+        return "pygent-ls was upgraded or removed while it ran. Restart it."
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # the error of the working directory
+        return "No folder is open, and the one that pygent-ls was started in is gone. Open a folder and restart it."
+    return None

@@ -25,11 +25,13 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pygent_ls import __version__
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame
@@ -68,8 +70,7 @@ LEAST_SECRET = 8
 """Minimum length of a masked value: shorter ones would match parts of words."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingMasks:
+class RecordingMasks(Struct, frozen=True):
     """Masks text that looks like a secret, and given values, without changing its length."""
 
     values: tuple[str, ...] = ()
@@ -111,8 +112,7 @@ def masks_of(environment: Mapping[str, str], hidden: Callable[[], Iterable[str]]
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordedMessage:
+class _RecordedMessage(Struct, frozen=True):
     at_s: float
     client: int
     side: Side
@@ -120,8 +120,7 @@ class _RecordedMessage:
     """An int is the size in bytes of a message whose body is omitted."""
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """Appends lines to a file, so that a failed write does not damage later lines. Blocking."""
 
     descriptor: int
@@ -240,8 +239,7 @@ def _unseen(value: Any) -> Any:
     return [_unseen(each) for each in cast("Sequence[Any]", value)] if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
-class ClientTap:
+class ClientTap(Struct, frozen=True):
     """Tap that passes the messages of one client to a recording."""
 
     take: Callable[[int, Side, bytes | BrokenFrame], None]

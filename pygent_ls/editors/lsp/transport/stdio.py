@@ -13,8 +13,9 @@ import queue
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
+
+from msgspec import Struct
 
 MAX_BODY_BYTES = 256 * 1024 * 1024
 """Maximum length of a body; a longer one is skipped and answered with an error. It is four times the largest file that
@@ -123,8 +124,7 @@ def read_frame(stream: BinaryIO) -> bytes | BrokenFrame | None:
     return body if len(body) == length else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrameReader:
+class FrameReader(Struct, frozen=True, kw_only=True):
     """Reads frames in a daemon thread and passes their text to the event loop.
 
     Stores neither a frame that was passed on nor a body in addition to its text: documents may have 200 MB.

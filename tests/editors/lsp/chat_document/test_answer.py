@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pygent_ls.agent import events as ev
 from pygent_ls.editors.lsp.chat_document.answer import AnswerSection, StreamedText, cleaned
@@ -73,9 +74,7 @@ def test_each_call_is_one_line_also_where_it_is_told_twice() -> None:
 
 def test_what_a_subagent_does_is_not_told() -> None:
     answer = AnswerSection()
-    inside = told(ev.Text(item_id="1", content="secretly"))
-    object.__setattr__(inside, "parent_tool_id", "a")
-    answer.take(inside)
+    answer.take(replace(told(ev.Text(item_id="1", content="secretly")), parent_tool_id="a"))
 
     assert answer.text == ""
 

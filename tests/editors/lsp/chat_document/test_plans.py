@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pygent_ls.sessions.session import Session
-from tests.editors.lsp.chat_document.conversation import answered, chat_in, command, said_to_the_model, send, told
+from tests.editors.lsp.chat_document.conversation import (
+    answered,
+    chat_in,
+    command,
+    is_answered,
+    said_to_the_model,
+    send,
+    told,
+)
 from tests.editors.lsp.editor import CAPABILITIES, Editor, Setup, WireError, connected
-from tests.fakes import Step, say
+from tests.fakes import Step, bounded, say
 
 START = "## You\n\nHow would you do it?\n"
 
@@ -26,14 +35,24 @@ def plans(*script: Sequence[Step]) -> Setup:
     return Setup(script=script, mode="plan")
 
 
+def begin_asking(editor: Editor, uri: str) -> tuple[asyncio.Future[Any], asyncio.Future[Any]]:
+    """Ask for the code actions and the lenses."""
+    document = {"textDocument": {"uri": uri}}
+    where = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    actions = editor.begin("textDocument/codeAction", {**document, "range": where, "context": {"diagnostics": []}})
+    return actions, editor.begin("textDocument/codeLens", document)
+
+
 async def offered(editor: Editor, uri: str) -> list[dict[str, Any]]:
     """The commands of the code actions, which are those of the lenses, too."""
-    where = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
-    params: dict[str, Any] = {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": []}}
-    actions = await editor.request("textDocument/codeAction", params)
-    lenses = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    assert [each["command"] for each in actions] == [each["command"] for each in lenses]
-    return [each["command"] for each in actions]
+    return await commands_of(*begin_asking(editor, uri))
+
+
+async def commands_of(actions: asyncio.Future[Any], lenses: asyncio.Future[Any]) -> list[dict[str, Any]]:
+    """The commands of both, which are the same."""
+    commands = [each["command"] for each in await bounded(actions)]
+    assert commands == [each["command"] for each in await bounded(lenses)]
+    return commands
 
 
 async def titles(editor: Editor, uri: str) -> list[str]:
@@ -101,6 +120,24 @@ async def test_a_plan_is_approved_as_soon_as_it_stands_there(folder: Path) -> No
         begun = await command(editor, "pygent.implement")
 
         assert begun["sessionId"] == only_session(editor).id
+
+
+async def test_a_plan_is_offered_to_an_editor_that_asks_before_it_confirms_the_last_edit(folder: Path) -> None:
+    async with connected(folder, plans(say("First this."))) as editor:
+        uri = editor.documents.open(chat_in(folder, START))
+        asked: list[tuple[asyncio.Future[Any], asyncio.Future[Any]]] = []
+
+        def make_it_and_ask(params: Mapping[str, Any]) -> Any:
+            result = editor.documents.apply(params)
+            if is_answered(editor.documents.text(uri), 1):
+                asked.append(begin_asking(editor, uri))
+            return result
+
+        editor.handlers["workspace/applyEdit"] = make_it_and_ask
+        await send(editor, uri)
+        await answered(editor, uri=uri)
+
+        assert [each["title"] for each in await commands_of(*asked[0])] == TITLES
 
 
 async def test_a_mode_that_is_set_before_the_first_question_counts_for_its_document(folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pygent_ls.editors.lsp.actions import ActionTarget
+from pygent_ls.editors.lsp.commands.code_actions import MAX_LINE
 from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
 from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
 
@@ -40,6 +41,8 @@ def at(first: int, last: int, *lines: int, uri: str = URI) -> ActionTarget:
         ([URI, 2.0, 4.0], at(2, 4, 3)),
         ([URI, 4, 2], at(2, 4, 3)),
         ([URI, -1, 0], at(0, 0)),
+        ([OTHER, float("inf"), float("nan")], at(0, MAX_LINE, uri=OTHER)),
+        ([OTHER, 10**400], at(MAX_LINE, MAX_LINE, uri=OTHER)),
         ([OTHER, 3, 5], at(3, 5, uri=OTHER)),
     ],
     ids=str,
@@ -58,6 +61,7 @@ def test_what_the_arguments_leave_out_is_where_actions_were_asked_for(
         ([problem(9), problem(2), 7], at(2, 9, 9, 2)),
         ([], LAST),
         ([7], LAST),
+        (problem(10**400), at(MAX_LINE, MAX_LINE, 10**400)),
     ],
     ids=str,
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.agent import events as ev
 from tests.editors.lsp.conversation.client import ItemsClient

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
 from pygent_ls.editors.ports import TrustQuestion

@@ -224,3 +224,38 @@ async def test_the_model_is_told_once_which_open_documents_a_program_changed(fol
         assert "[changed on disk while open in the editor: a.txt; read them again]" in first[1]
         assert "changed on the disk" not in second[1]
         assert text_of(document) == "three\n"
+
+
+async def test_a_document_that_was_saved_for_the_editor_has_what_a_program_then_writes(
+    folder: Path, document: Path
+) -> None:
+    setup = calling(edit(), shell("echo three >> a.txt"), shell("echo four >> a.txt"))
+    async with connected(folder, setup) as editor:
+        user = User("Save and continue")
+
+        *_, (_, said) = await run(editor, user)
+
+        assert text_of(document) == editor.documents.text(document.as_uri()) == "two\nthree\nfour\n"
+        assert "[changed on disk while open in the editor: a.txt; read them again]" in said
+        assert len(user.questions) == 1
+
+
+async def test_what_the_user_typed_after_their_document_was_saved_for_the_editor_stays(
+    folder: Path, document: Path
+) -> None:
+    async with connected(folder, calling(edit(), shell(), shell("echo three > a.txt"))) as editor:
+        uri = document.as_uri()
+        user = User("Save and continue", "Continue without saving")
+
+        def answer(params: Mapping[str, Any]) -> object:
+            if len(user.questions) == 1 and editor.documents.text(uri) == "two\n":
+                editor.documents.type_over(uri, "two\ntyped\n")
+            return user.answer(params)
+
+        editor.documents.open(document)
+        editor.handlers[ASK] = answer
+        await editor.turn()
+
+        assert editor.documents.text(uri) == "two\ntyped\n"
+        assert text_of(document) == "three\n"
+        assert len(user.questions) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.kinds import ToolRisk
@@ -34,6 +34,7 @@ from pygent_ls.editors.lsp.protocol.schema import (
     wire_schema,
 )
 from pygent_ls.editors.lsp.protocol.shapes import WireRange
+from pygent_ls.editors.lsp.protocol.validation import valid
 from pygent_ls.editors.lsp.standard import InitializeParams
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.mcp.server import ServerStatus
@@ -168,7 +169,7 @@ def test_each_capability_of_a_client_is_looked_for_and_only_true_is_true(flag: s
     def features(value: object) -> ClientFeatures:
         return features_of(InitializeParams(capabilities={"experimental": {"pygent": {flag: value}}}))
 
-    names_of_features = [each.name for each in fields(ClientFeatures)]
+    names_of_features = ClientFeatures.__struct_fields__
     unclear = features("yes") if flag != "restricted" else features(value=False)  # of which anything odd is read as yes
     changed = [name for name in names_of_features if getattr(features(value=True), name) != getattr(unclear, name)]
     assert len(changed) == 1
@@ -387,7 +388,7 @@ def test_a_moment_is_written_in_utc(moment: datetime, text: str) -> None:
 
 
 def test_a_prompt_keeps_its_order_and_its_context_comes_after_it() -> None:
-    context = EditorContext.model_validate({"activeUri": "file:///w/a.py", "visibleUris": ["untitled:b"]})
+    context = valid(EditorContext, {"activeUri": "file:///w/a.py", "visibleUris": ["untitled:b"]})
     kinds = [type(part).__name__ for part in prompt_parts("hi", context)]
 
     assert kinds == ["str", "EditorPart"]
@@ -424,7 +425,7 @@ def test_the_lines_of_a_range_are_the_ones_that_it_touches(start: int, n_lines: 
     end = start + n_lines
     where = {"start": {"line": start, "character": 0}, "end": {"line": end, "character": character}}
 
-    lines = lines_of(WireRange.model_validate(where))
+    lines = lines_of(valid(WireRange, where))
 
     touched = end + 1 if character or n_lines == 0 else end
     assert (lines.first, lines.last) == (start + 1, touched)

@@ -48,7 +48,7 @@ ASKED: Mapping[str, Any] = {
     "textDocument/codeLens": {"textDocument": DOCUMENT},
     "codeAction/resolve": {"title": "t"},
     "workspace/executeCommand": {"command": "pygent.cancel", "arguments": ["a"]},
-    **{method: {field.alias: "x" for field in kind.model_fields.values()} for method, (kind, _) in REQUESTS.items()},
+    **{method: dict.fromkeys(kind.__struct_encode_fields__, "x") for method, (kind, _) in REQUESTS.items()},
 }
 
 SIZE = 800

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pygent_ls.editors.lsp.rpc.client_requests import ClientError
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame
 from tests.editors.lsp.editor import Editor, Setup, WireError, connected, wired
 from tests.fakes import Gate, bounded, say
@@ -219,7 +222,41 @@ async def test_a_session_that_nobody_knows_has_a_kind_of_its_own(folder: Path) -
             assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "unknown_session"})
 
 
+@pytest.mark.parametrize("text_document", ["\ud800", {"uri": "file:///a", "version": "\ud800"}], ids=ascii)
+async def test_half_a_surrogate_pair_in_place_of_something_else_is_refused(folder: Path, text_document: Any) -> None:
+    async with connected(folder) as editor:
+        error = await editor.error("textDocument/codeAction", {"textDocument": {"uri": "file:///a"}, "range": "\ud800"})
+        assert error.code == INVALID_PARAMS
+
+        uri = editor.documents.open(folder / "a.txt", text="a")
+        document = text_document if isinstance(text_document, str) else {**text_document, "uri": uri}
+        editor.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": "b"}]})
+        assert await alive(editor)
+
+
+@pytest.mark.parametrize("session_id", ["", "\0", "\ud800", "..", "../x", "/", "x" * 5_000], ids=ascii)
+async def test_no_session_has_an_id_that_is_no_name_of_a_file(folder: Path, session_id: str) -> None:
+    async with connected(folder, Setup(checkpoints=True, keeps_sessions=True)) as editor:
+        for method in ("pygent/checkpoint/list", "pygent/session/load", "pygent/session/delete"):
+            error = await editor.error(method, {"sessionId": session_id})
+            assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "unknown_session"})
+        error = await editor.error("pygent/checkpoint/diff", {"checkpointId": session_id})
+        assert error.code == INVALID_PARAMS
+
+
 # Odd, but right
+
+
+async def test_half_a_surrogate_pair_in_a_key_is_just_data(folder: Path) -> None:
+    async with connected(folder) as editor:
+        code: dict[str, Any] = {
+            "textDocument": {"uri": "file:///a", "\ud800": 1},
+            "range": RANGE,
+            "context": {"diagnostics": []},
+        }
+
+        assert isinstance(await editor.request("textDocument/codeAction", {**code, "a\udc00": {"\ud800": 2}}), list)
+        assert (await editor.request("pygent/session/list", {"\ud800": {"\udfff": 1}}))["sessions"] == []
 
 
 async def test_odd_keys_and_nested_messages_are_just_data(folder: Path) -> None:
@@ -300,6 +337,34 @@ async def test_an_answer_to_nothing_does_nothing(folder: Path, answer: dict[str,
 
         gate.open()
         assert (await bounded(turn))["text"] == "done"
+
+
+@pytest.mark.parametrize("text", ["", "\\ud800"], ids=ascii)
+def test_a_number_beyond_all_others_is_null_in_an_answer_whatever_stands_beside_it(text: str) -> None:
+    endpoint, sent = RpcEndpoint(), list[bytes]()
+    endpoint.phase, endpoint.write, endpoint.mend = "running", sent.append, lambda _, params: dict(params)
+    endpoint.on_request("echo", lambda params: params)
+
+    endpoint.receive('{"id": 1, "method": "echo", "params": {"a": [1e999, -1e999], "b": "' + text + '"}}')
+
+    (answer,) = sent
+    assert b"Infinity" not in answer
+    assert json.loads(answer)["result"]["a"] == [None, None]
+
+
+async def test_an_answer_without_a_result_fails_its_question_and_is_not_answered_itself() -> None:
+    """The client's own requests have the same ids: an error with one of them would be taken for their answer."""
+    endpoint, sent = RpcEndpoint(), list[bytes]()
+    endpoint.write = sent.append
+    asking = asyncio.create_task(endpoint.ask("window/showDocument", {}))
+    await asyncio.sleep(0)
+    (asked,) = map(json.loads, sent)
+
+    endpoint.receive(json.dumps({"jsonrpc": "2.0", "id": asked["id"]}))
+
+    with pytest.raises(ClientError):
+        await bounded(asking)
+    assert len(sent) == 1
 
 
 # Lifecycle

@@ -172,11 +172,13 @@ function View:_changed(change)
   if change.info then
     self:_learn()
   end
+  local has_end = false
   for _, item in ipairs(change.items or {}) do
     self:_enqueue(item)
-    if item.type == "end" then
-      self:_learn()
-    end
+    has_end = has_end or item.type == "end"
+  end
+  if has_end then
+    self:_learn() -- the last: the conversation may begin anew, and none of these items is in it then
   end
   self:_soon(FRAME_MS)
   self:_count_seconds()

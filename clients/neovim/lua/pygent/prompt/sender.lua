@@ -139,8 +139,8 @@ local function deliver(draft, session, prompt, way)
     follow(draft, session, prompt)
   end)
   local function on_end(err)
-    local is_lost = err ~= nil and err.code ~= -32800
-    if take(draft, prompt) and is_lost then
+    local is_lost = take(draft, prompt) and err ~= nil and err.code ~= -32800
+    if is_lost then
       drafts.give_back(draft, prompt)
     end
     if err == nil or err.code ~= client.ENDED then

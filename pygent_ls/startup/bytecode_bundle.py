@@ -1,0 +1,196 @@
+"""Bytecode of our modules in one file, for a faster daemon start.
+
+A start imports 660 of them. Python searches, opens and reads a file for each, a tenth of the processor time to the
+first request to a model (`benchmarks/startup.py`); to read parts of one file takes a fifth of that. As with Python's
+own bytecode, a module is taken from the bundle only while its source has the same time and size; else it is imported
+as usual. The bundle is made of Python's own bytecode and stored beside it.
+"""
+
+from __future__ import annotations
+
+import _imp
+import hashlib
+import importlib.util
+import marshal
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from pygent_ls import __version__
+from pygent_ls.startup.code_cache import store
+
+HEADER = b"pygent-ls bytecode 2\n" + __version__.encode() + b"\n" + importlib.util.MAGIC_NUMBER
+"""First bytes of a file. They name the release, because installers may give the files of two releases the same time and
+remove nothing but Python's bytecode. The length of the index follows in 8 bytes, its digest in 16, the index, and the
+bytecode."""
+
+DIGEST_BYTES = 16
+
+PYC_HEADER_BYTES = 16
+"""Magic number, flags, and time and size of the source, 4 bytes each (PEP 552)."""
+
+WORTH_KEEPING = 100
+"""Minimum number of imported modules that the file lacks for writing a new one."""
+
+AHEAD_BYTES = 120_000
+"""Bytes that are read at once of modules that are imported in the order in which they are stored: 60 reads for a start
+instead of 660, which took 1 % of its processor time. Memory for more would be mapped anew for each."""
+
+Entry = tuple[str, str, int, int, int, int]
+"""The paths of a source and of Python's bytecode of it, the source's time in ns and its size in bytes, and the place
+and the length of the bytecode here."""
+
+
+class BytecodeBundle:
+    """Finder of the modules of a package whose bytecode is stored in `file`; None to store nothing."""
+
+    def __init__(self, file: Path | None, package: str = "pygent_ls") -> None:
+        self._file = file
+        self._package = package
+        self._stamp: tuple[int, int] | None = None
+        """Identity of the file whose index was read: another daemon may replace it."""
+        self._ahead = (0, b"")
+        """Bytes that were read last, and their place."""
+        self._next = 0
+        """Place behind the part that was read last."""
+        self._entries: dict[str, Entry] = {}
+        if file is not None:
+            with suppress(OSError, ValueError, EOFError, TypeError):
+                self._entries = self._index()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def install(self) -> None:
+        """Import from the file from now on. For the process that serves."""
+        if self._entries:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Implement `MetaPathFinder`: return a module whose source is as it was."""
+        del target
+        source, cached, *stamp, place, length = self._entries.get(name, ("", "", 0, 0, 0, 0))
+        if not source:
+            return None
+        folder, file_name = os.path.split(source)
+        is_package = file_name == "__init__.py"
+        found_in = os.path.split(folder)[0] if is_package else folder
+        if not path or path[0] != found_in or _stamp(source) != stamp:
+            return None
+        spec = ModuleSpec(name, _Loader(name, source, self, place, length), origin=source, is_package=is_package)
+        spec.has_location = True
+        spec.cached = cached
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(folder)
+        return spec
+
+    def part(self, place: int, length: int) -> bytes:
+        """Return bytes of the file, fewer if it is shorter. Raises OSError, also if it is another file now."""
+        begin, ahead = self._ahead
+        if place < begin or place + length > begin + len(ahead):
+            is_in_order = place == self._next  # as another command may not import the modules
+            begin, ahead = self._ahead = place, self._read(place, max(length, AHEAD_BYTES if is_in_order else 0))
+        self._next = place + length
+        return ahead[place - begin : place - begin + length]
+
+    def _read(self, place: int, length: int) -> bytes:
+        assert self._file is not None
+        opened = os.open(self._file, os.O_RDONLY | getattr(os, "O_BINARY", 0))  # not kept open for a daemon's life
+        try:
+            found = os.fstat(opened)
+            self._stamp = self._stamp or (found.st_ino, found.st_mtime_ns)
+            if self._stamp != (found.st_ino, found.st_mtime_ns):
+                raise OSError("the file was replaced")
+            os.lseek(opened, place, os.SEEK_SET)
+            return os.read(opened, length)
+        finally:
+            os.close(opened)
+
+    def save(self, worth: int = WORTH_KEEPING) -> None:
+        """Store the bytecode of all imported modules if at least `worth` of them are not in the file. Stores nothing if
+        the file cannot be written or Python stores no bytecode.
+        """
+        imported = list(sys.modules.items())  # a thread may still be importing
+        modules = [each for name, each in imported if name.startswith(f"{self._package}.")]
+        n_new = sum(not isinstance(each.__loader__, _Loader) for each in modules)
+        if self._file is None or n_new < worth or sys.dont_write_bytecode or not os.access(self._file.parent, os.W_OK):
+            return
+        entries: dict[str, Entry] = {}
+        parts: list[bytes] = []
+        place = 0
+        for module in modules:
+            source = str(module.__file__)
+            with suppress(OSError, ValueError):
+                time_ns, size = _stamp(source)
+                cached = importlib.util.cache_from_source(source)
+                part = _bytecode_of(cached, time_ns, size)
+                entries[module.__name__] = source, cached, time_ns, size, place, len(part)
+                parts.append(part)
+                place += len(part)
+        if len(entries) < worth:
+            return
+        index = marshal.dumps(entries)
+        length = len(index).to_bytes(8, "little")
+        store(self._file, b"".join((HEADER, length, _digest(index), index, *parts)))
+
+    def _index(self) -> dict[str, Entry]:
+        """Read the index. Raises ValueError if it is damaged, or from another release or Python."""
+        head = self.part(0, len(HEADER) + 8 + DIGEST_BYTES)
+        if not head.startswith(HEADER):
+            raise ValueError
+        length = int.from_bytes(head[len(HEADER) : -DIGEST_BYTES], "little")
+        index = self.part(len(head), length)
+        if _digest(index) != head[-DIGEST_BYTES:]:
+            raise ValueError
+        entries: dict[str, Entry] = marshal.loads(index)  # noqa: S302 - as Python reads the bytecode beside it
+        first = len(head) + length
+        return {name: (*each[:4], first + each[4], each[5]) for name, each in entries.items()}
+
+
+class _Loader(SourceFileLoader):
+    """Loader of a module whose bytecode is a part of a bundle."""
+
+    def __init__(self, name: str, source: str, bundle: BytecodeBundle, place: int, length: int) -> None:
+        super().__init__(name, source)
+        self._bundle = bundle
+        self._place = place
+        self._length = length
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Return the module's code; read as usual if the file is damaged there."""
+        try:
+            code = marshal.loads(self._bundle.part(self._place, self._length))  # noqa: S302 - as above
+            # As Python does for bytecode that was made in another place. Raises TypeError for anything but code.
+            _imp._fix_co_filename(code, self.path)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - in no stub
+            return code
+        except (OSError, ValueError, EOFError, TypeError):
+            return super().get_code(fullname)
+
+
+def _bytecode_of(cached: str, time_ns: int, size: int) -> bytes:
+    """Return the bytecode that Python has stored in that file for the source of that time and size. Raises ValueError
+    if that is of another one, or OSError."""
+    content = Path(cached).read_bytes()
+    stamp = b"".join((each & 0xFFFFFFFF).to_bytes(4, "little") for each in (time_ns // 1_000_000_000, size))
+    if content[:PYC_HEADER_BYTES] != importlib.util.MAGIC_NUMBER + bytes(4) + stamp:
+        raise ValueError
+    return content[PYC_HEADER_BYTES:]
+
+
+def _stamp(source: str) -> list[int]:
+    """Return a file's time in ns and its size; empty if it cannot be read."""
+    try:
+        found = os.stat(source)  # noqa: PTH116 - a `Path` takes three times as long
+    except OSError:
+        return []
+    return [found.st_mtime_ns, found.st_size]
+
+
+def _digest(index: bytes) -> bytes:
+    return hashlib.blake2b(index, digest_size=DIGEST_BYTES).digest()

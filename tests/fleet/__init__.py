@@ -1,0 +1,1 @@
+"""The fleet: its ledger, its attempts, and real processes of it."""

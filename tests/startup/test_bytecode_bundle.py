@@ -1,0 +1,266 @@
+"""Modules are imported from one file as they would be from their sources, and from these when anything differs."""
+
+from __future__ import annotations
+
+import compileall
+import importlib
+import os
+import py_compile
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+import pytest
+
+from pygent_ls.startup.bytecode_bundle import HEADER, BytecodeBundle
+from tests.e2e.raw import WAIT_S, RawClient, clean_environment
+
+RUN = """
+import sys
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+bundle = BytecodeBundle(file, "example")
+bundle.install()
+import example.inner.last as last, example.first as first
+kept = [each for each in (first, last, sys.modules["example.inner"]) if type(each.__loader__).__name__ == "_Loader"]
+for each in (first, last, sys.modules["example.inner"]):
+    print(each.__name__, each.__file__, each.__package__, getattr(each, "__path__", None), each.__cached__)
+print(first.VALUE, last.VALUE, last.where(), each.__loader__.get_source("example.inner"))
+print(len(kept), file=sys.stderr)
+bundle.save(worth=1)
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with a package."""
+    inner = tmp_path / "root" / "example" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "__init__.py").touch()
+    (inner.parent / "first.py").write_text("VALUE = 1\n")
+    (inner / "__init__.py").write_text("NAME = __name__\n")
+    (inner / "last.py").write_text(
+        "from example import first\n\nVALUE = first.VALUE + 1\n\ndef where():\n"
+        "    return where.__code__.co_filename, where.__code__.co_firstlineno\n"
+    )
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The bundle's path."""
+    return tmp_path / "kept"
+
+
+def run(root: Path, file: Path, *options: str, script: str = RUN, umask: int = -1) -> tuple[str, int]:
+    """What a process of its own says of the modules, and how many came from the bundle."""
+    done = subprocess.run(
+        [sys.executable, *options, "-c", script, str(root), str(file)],
+        umask=umask,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, int(done.stderr)
+
+
+def test_modules_of_the_bundle_are_as_those_of_the_sources(root: Path, file: Path) -> None:
+    said, from_bundle = run(root, file)
+
+    assert from_bundle == 0
+    assert run(root, file) == (said, 3)
+    assert f"example.inner {root}/example/inner/__init__.py example.inner ['{root}/example/inner']" in said
+
+
+def test_a_source_that_has_changed_is_read(root: Path, file: Path) -> None:
+    run(root, file)
+    source = root / "example" / "first.py"
+    stat = source.stat()
+    source.write_text("VALUE = 5\n")
+    os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns + 2_000_000_000))
+
+    said, from_bundle = run(root, file)
+    assert "\n5 6 " in said
+    assert from_bundle == 2
+    assert run(root, file) == (said, 3), "the new one is in the bundle, now"
+
+
+def test_a_module_that_is_gone_is_not_there(root: Path, file: Path) -> None:
+    run(root, file)
+    (root / "example" / "first.py").unlink()
+
+    with pytest.raises(AssertionError, match="cannot import name 'first'"):
+        run(root, file)
+
+
+def test_another_place_of_the_package_has_its_own_modules(root: Path, file: Path, tmp_path: Path) -> None:
+    run(root, file)
+    other = tmp_path / "other"
+    shutil.copytree(root, other)  # with the times of the sources
+    (other / "example" / "first.py").write_text("VALUE = 70\n")
+
+    said, from_bundle = run(other, file)
+    assert from_bundle == 0
+    assert f"example.first {other}/example/first.py" in said
+    assert f"70 71 ('{other}/example/inner/last.py', 5)" in said
+
+
+DAMAGES: Mapping[str, tuple[Callable[[bytes], bytes], int]] = {
+    "empty": (lambda _: b"", 0),
+    "other bytes": (lambda content: b"x" * len(content), 0),
+    "cut in the index": (lambda content: content[: len(HEADER) + 30], 0),
+    "another release": (lambda content: HEADER.replace(b"bytecode", b"BYTECODE") + content[len(HEADER) :], 0),
+    "index": (lambda content: content.replace(b"first.py", b"FIRST.py", 1), 0),
+    "cut in a part": (lambda content: content[:-10], 3),
+    "a part": (lambda content: content[:-600] + b"\xff" * 600, 3),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_imported_from_the_sources(root: Path, file: Path, damage: str) -> None:
+    said, _ = run(root, file)
+    change, n_kept = DAMAGES[damage]
+    file.write_bytes(change(file.read_bytes()))
+
+    assert run(root, file) == (said, n_kept)
+
+
+def test_a_file_that_another_daemon_replaces_is_not_read_by_the_old_index(root: Path, file: Path) -> None:
+    run(root, file)
+    bundle = BytecodeBundle(file, "example")
+    n_descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    package = [str(root / "example")]
+    spec = bundle.find_spec("example.first", package)
+    assert spec is not None
+    assert isinstance(spec.loader, SourceFileLoader)
+    other = file.read_bytes()
+    file.with_name("new").write_bytes(other[: len(HEADER)] + b"x" * 1000 + other[len(HEADER) :])
+    file.with_name("new").replace(file)
+
+    code = spec.loader.get_code("example.first")
+    assert code == compile("VALUE = 1\n", str(root / "example" / "first.py"), "exec", dont_inherit=True)
+    assert len(list(Path("/proc/self/fd").iterdir())) == n_descriptors
+
+
+BUSY = """
+import sys
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+import example.inner.last
+
+class Name(str):
+    def startswith(self, prefix):
+        sys.modules["imported meanwhile"] = sys
+        return super().startswith(prefix)
+
+sys.modules[Name("first")] = sys
+BytecodeBundle(file, "example").save(worth=1)
+print(len(BytecodeBundle(file, "example")), file=sys.stderr)
+"""
+
+
+def test_it_is_written_while_a_thread_still_imports(root: Path, file: Path) -> None:
+    assert run(root, file, script=BUSY) == ("", 3)
+
+
+def test_a_package_that_was_moved_with_its_bytecode_has_its_new_paths(root: Path, file: Path) -> None:
+    run(root, file)
+    file.unlink()
+    other = root.rename(root.with_name("other"))
+    said, _ = run(other, file)
+
+    assert f"('{other}/example/inner/last.py', 5)" in said
+    assert run(other, file) == (said, 3)
+
+
+def test_another_release_with_the_same_times_and_sizes_is_read(root: Path, file: Path) -> None:
+    source = root / "example" / "first.py"
+    os.utime(source, (1, 1))
+    older = RUN.replace("from pathlib", "import pygent_ls; pygent_ls.__version__ = '0.0.1'\nfrom pathlib")
+    said, _ = run(root, file, script=older)
+    assert run(root, file, script=older) == (said, 3)
+
+    source.write_text("VALUE = 5\n")
+    os.utime(source, (1, 1))
+    for each in root.rglob("*.pyc"):  # installers remove it
+        each.unlink()
+
+    said, from_bundle = run(root, file)
+    assert "\n5 6 " in said
+    assert from_bundle == 0
+
+
+def test_nobody_else_can_write_it_whatever_the_umask(root: Path, file: Path) -> None:
+    run(root, file, umask=0)
+    assert file.stat().st_mode & 0o777 == 0o644 & file.parent.stat().st_mode
+
+
+def test_a_package_whose_bytecode_has_no_times_has_no_bundle(root: Path, file: Path) -> None:
+    compileall.compile_dir(root, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+
+    run(root, file)
+
+    assert not file.exists()
+
+
+def test_where_no_bytecode_is_wanted_or_nothing_can_be_written_nothing_is_kept(root: Path, file: Path) -> None:
+    run(root, file, "-B")
+    run(root, file.parent / "missing" / "kept")
+
+    assert not file.exists()
+    assert not (file.parent / "missing").exists()
+
+
+def test_the_daemon_and_commands_with_an_agent_import_themselves_from_it(tmp_path: Path) -> None:
+    folder, bytecode = tmp_path / "work", tmp_path / "bytecode"
+    folder.mkdir()
+    environment = clean_environment(tmp_path, PYTHONPYCACHEPREFIX=str(bytecode), PYGENT_MODEL="offline/rules")
+
+    def started() -> str:
+        client = RawClient((sys.executable, "-v", "-m", "pygent_ls"), environment, folder)
+        try:
+            client.initialize(folder)
+            assert client.request(1, "pygent/turn/start", {"prompt": "help"})["result"]["text"]
+            assert client.finish() == 0
+        finally:
+            client.kill()
+        return client.stderr
+
+    def ran() -> str:
+        command = (sys.executable, "-v", "-m", "pygent_ls", "run", "help")
+        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, check=True, timeout=WAIT_S)
+        return done.stderr.decode()
+
+    def stamps() -> list[int]:
+        return [each.stat().st_mtime_ns for each in (*bytecode.rglob("*.modules"), *bytecode.rglob("*.generated"))]
+
+    first, second, command = started(), started(), ran()
+    before = stamps()
+    started()
+    ran()
+
+    assert len(before) == 2
+    assert stamps() == before, "no command writes again what the other left out"
+    (kept,) = bytecode.rglob("*.modules")
+    bundle = BytecodeBundle(kept)
+    assert len(bundle) > 300
+    assert "pygent_ls/sessions/session.py" in first
+    for told in (second, command):
+        read = [line for line in told.splitlines() if line.startswith("# code object from ")]
+        assert not any("pygent_ls/sessions/session.py" in each for each in read), "it is not read again"
+    for name in ("pygent_ls.sessions.session", "pygent_ls.agent.turn.loop", "pygent_ls.agent.turn"):
+        spec = bundle.find_spec(name, list(importlib.import_module(name.rpartition(".")[0]).__path__))
+        assert spec is not None
+        assert isinstance(spec.loader, SourceFileLoader)
+        source = Path(str(spec.origin))
+        assert spec.loader.get_code(name) == compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
