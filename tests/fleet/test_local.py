@@ -187,7 +187,8 @@ def test_an_attempt_that_stood_still_for_a_lease_is_replaced_and_stops_when_it_g
         assert first.returncode == 0, firsts
         ended = json.loads((fleet.ledger / "tasks" / "one" / "attempts" / "1" / "result.json").read_text())
         assert ended["outcome"] == "superseded"
-        assert (len(server.requests), server.disconnects) == (3, 1)
+        server.wait_for(lambda: server.disconnects == 1)
+        assert len(server.requests) == 3
     (row,) = fleet.rows()
     assert (row["result"], row["attempt"], row["attempts"]) == ("Done.", 2, 2)
     assert fleet.left_over() == []
@@ -210,7 +211,7 @@ def test_a_late_result_of_a_replaced_attempt_counts_if_it_is_the_first(fleet: Fl
         said = [each.communicate(timeout=WAIT_S)[1] for each in (first, second)]
         assert [first.returncode, second.returncode] == [0, 0], said
         assert "one: attempt 2 superseded" in said[1]
-        assert server.disconnects == 1
+        server.wait_for(lambda: server.disconnects == 1)
     (row,) = fleet.rows()
     assert (row["result"], row["attempt"], row["attempts"]) == ("Late.", 1, 2)
     assert fleet.left_over() == []
