@@ -1,9 +1,10 @@
-"""Bytecode of our modules in one file, for a faster daemon start.
+"""Bytecode of the modules of a start in one file, for a faster daemon start.
 
-A start imports 660 of them. Python searches, opens and reads a file for each, a tenth of the processor time to the
-first request to a model (`benchmarks/startup.py`); to read parts of one file takes a fifth of that. As with Python's
-own bytecode, a module is taken from the bundle only while its source has the same time and size; else it is imported
-as usual. The bundle is made of Python's own bytecode and stored beside it.
+A start imports 660 of ours and 260 of libraries. Python searches, opens and reads a file for each, a tenth of the
+processor time to the first request to a model (`benchmarks/startup.py`); to read parts of one file takes a fifth of
+that. As with Python's own bytecode, a module is taken from the bundle only while its source has the same time and size,
+and is the one that Python would find; else it is imported as usual. The bundle is made of Python's own bytecode and
+stored beside it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from pygent_ls import __version__
 from pygent_ls.startup.code_cache import store
 
-HEADER = b"pygent-ls bytecode 2\n" + __version__.encode() + b"\n" + importlib.util.MAGIC_NUMBER
+HEADER = b"pygent-ls bytecode 3\n" + __version__.encode() + b"\n" + importlib.util.MAGIC_NUMBER
 """First bytes of a file. They name the release, because installers may give the files of two releases the same time and
 remove nothing but Python's bytecode. The length of the index follows in 8 bytes, its digest in 16, the index, and the
 bytecode."""
@@ -33,8 +34,8 @@ DIGEST_BYTES = 16
 PYC_HEADER_BYTES = 16
 """Magic number, flags, and time and size of the source, 4 bytes each (PEP 552)."""
 
-WORTH_KEEPING = 100
-"""Minimum number of imported modules that the file lacks for writing a new one."""
+WORTH_KEEPING = 200
+"""Minimum number of imported modules that the file lacks for writing a new one: more than one command has alone."""
 
 AHEAD_BYTES = 120_000
 """Bytes that are read at once of modules that are imported in the order in which they are stored: 60 reads for a start
@@ -46,11 +47,12 @@ and the length of the bytecode here."""
 
 
 class BytecodeBundle:
-    """Finder of the modules of a package whose bytecode is stored in `file`; None to store nothing."""
+    """Finder of the modules whose bytecode is stored in `file`; None to store nothing."""
 
-    def __init__(self, file: Path | None, package: str = "pygent_ls") -> None:
+    def __init__(self, file: Path | None) -> None:
         self._file = file
-        self._package = package
+        self._before = frozenset(sys.modules)
+        """Names of modules that could not be imported from here."""
         self._stamp: tuple[int, int] | None = None
         """Identity of the file whose index was read: another daemon may replace it."""
         self._ahead = (0, b"")
@@ -81,7 +83,7 @@ class BytecodeBundle:
         folder, file_name = os.path.split(source)
         is_package = file_name == "__init__.py"
         found_in = os.path.split(folder)[0] if is_package else folder
-        if not path or path[0] != found_in or _stamp(source) != stamp:
+        if not _is_first(name, found_in, path) or _stamp(source) != stamp:
             return None
         spec = ModuleSpec(name, _Loader(name, source, self, place, length), origin=source, is_package=is_package)
         spec.has_location = True
@@ -113,11 +115,11 @@ class BytecodeBundle:
             os.close(opened)
 
     def save(self, worth: int = WORTH_KEEPING) -> None:
-        """Store the bytecode of all imported modules if at least `worth` of them are not in the file. Stores nothing if
-        the file cannot be written or Python stores no bytecode.
+        """Store the bytecode of the modules imported since if at least `worth` of them are not in the file. Stores
+        nothing if the file cannot be written or Python stores no bytecode.
         """
         imported = list(sys.modules.items())  # a thread may still be importing
-        modules = [each for name, each in imported if name.startswith(f"{self._package}.")]
+        modules = [each for name, each in imported if name not in self._before and _is_of_file(name, each)]
         n_new = sum(not isinstance(each.__loader__, _Loader) for each in modules)
         if self._file is None or n_new < worth or sys.dont_write_bytecode or not os.access(self._file.parent, os.W_OK):
             return
@@ -125,7 +127,7 @@ class BytecodeBundle:
         parts: list[bytes] = []
         place = 0
         for module in modules:
-            source = str(module.__file__)
+            source = str(module.__spec__.origin) if module.__spec__ else ""
             with suppress(OSError, ValueError):
                 time_ns, size = _stamp(source)
                 cached = importlib.util.cache_from_source(source)
@@ -171,6 +173,21 @@ class _Loader(SourceFileLoader):
             return code
         except (OSError, ValueError, EOFError, TypeError):
             return super().get_code(fullname)
+
+
+def _is_of_file(name: str, module: ModuleType) -> bool:
+    """Return whether a module of this name was imported from a source as Python does it by itself."""
+    spec = getattr(module, "__spec__", None)
+    return spec is not None and spec.name == name and type(spec.loader) in (SourceFileLoader, _Loader)
+
+
+def _is_first(name: str, folder: str, path: Sequence[str] | None) -> bool:
+    """Return whether Python would look for a module in this folder, or there before it would find another one."""
+    if path is not None:
+        return bool(path) and path[0] == folder
+    if folder not in sys.path:
+        return False
+    return PathFinder.find_spec(name, sys.path[: sys.path.index(folder)]) is None
 
 
 def _bytecode_of(cached: str, time_ns: int, size: int) -> bytes:

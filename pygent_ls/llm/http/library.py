@@ -1,8 +1,8 @@
-"""Loads in threads what calls over HTTP need: aiohttp, and the certificates of https.
+"""Loads in a thread what calls over HTTP need: aiohttp.
 
-aiohttp makes two TLS contexts when it is imported, and each parses the system's certificates: 50 ms, half of the
-import. Our calls trust certificates of their own (`environment.trusted_certificates`). So a call waits only for the
-rest, and the two contexts get their certificates after that. Until then they refuse every certificate.
+aiohttp makes two TLS contexts when it is imported, and each parses the system's certificates: 60 ms of the processor,
+as long as the rest of the import. Our calls trust certificates of their own (`environment.trusted_certificates`). So
+the two parse them when somebody uses one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 
 @cache
@@ -21,12 +22,11 @@ def start_loading() -> threading.Event:
 
     def load() -> None:
         try:
-            with certificates_later() as load_certificates:
+            with certificates_on_use():
                 import aiohttp
             del aiohttp
         finally:
             is_over.set()
-        load_certificates()
 
     in_thread(load)
     return is_over
@@ -40,24 +40,43 @@ def in_thread(load: Callable[[], object]) -> threading.Thread:
 
 
 @contextmanager
-def certificates_later() -> Generator[Callable[[], None]]:
-    """Let TLS contexts that this thread makes meanwhile load the system's certificates later: when the function that
-    this yields is called. Other threads are not affected."""
-    contexts: list[ssl.SSLContext] = []
+def certificates_on_use() -> Generator[None]:
+    """Let TLS contexts that this thread makes meanwhile load the system's certificates when they are used. Other
+    threads are not affected."""
     own = threading.get_ident()
 
     def set_default_verify_paths(self: ssl.SSLContext) -> None:
         if threading.get_ident() == own:
-            contexts.append(self)
+            self.__class__ = _UnusedContext
         else:
             super(ssl.SSLContext, self).set_default_verify_paths()
 
-    def load() -> None:
-        for each in contexts:
-            each.set_default_verify_paths()
-
     ssl.SSLContext.set_default_verify_paths = set_default_verify_paths
     try:
-        yield load
+        yield
     finally:
         del ssl.SSLContext.set_default_verify_paths
+
+
+class _UnusedContext(ssl.SSLContext):
+    """A context that loads the system's certificates, and is an ordinary one from then on."""
+
+    __slots__ = ()
+
+    def _used(self) -> Any:
+        self.set_default_verify_paths()  # first: another thread may use it at the same time
+        context: Any = self
+        context.__class__ = ssl.SSLContext
+        return context
+
+    def wrap_bio(self, *given: Any, **named: Any) -> Any:
+        return self._used().wrap_bio(*given, **named)
+
+    def wrap_socket(self, *given: Any, **named: Any) -> Any:
+        return self._used().wrap_socket(*given, **named)
+
+    def cert_store_stats(self) -> Any:
+        return self._used().cert_store_stats()
+
+    def get_ca_certs(self, binary_form: Any = False) -> Any:  # noqa: FBT002 - as in the library
+        return self._used().get_ca_certs(binary_form)

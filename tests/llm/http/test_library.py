@@ -1,15 +1,20 @@
-"""aiohttp is imported without its certificates, and has them soon after; nothing else notices."""
+"""aiohttp is imported without its certificates, and has them when they are used; nothing else notices."""
 
 from __future__ import annotations
 
+import socket
+import ssl
 import subprocess
 import sys
 import threading
 
+import pytest
+
+from pygent_ls.llm.http.library import certificates_on_use
 from tests.e2e.raw import WAIT_S
 
 SCRIPT = """
-import ssl, threading
+import ssl
 usual = ssl.create_default_context().cert_store_stats()
 from pygent_ls.llm.http.library import start_loading
 
@@ -17,9 +22,6 @@ from pygent_ls.llm.http.library import start_loading
 assert start_loading().wait(50)
 assert start_loading() is start_loading()
 import aiohttp.connector
-for each in threading.enumerate():
-    if each.name == "http-loader":
-        each.join(50)
 for context in (aiohttp.connector._SSL_CONTEXT_VERIFIED, aiohttp.connector._SSL_CONTEXT_UNVERIFIED):
     print(context.cert_store_stats() == usual, context.verify_mode.name, context.check_hostname)
 print("set_default_verify_paths" in vars(ssl.SSLContext), ssl.create_default_context().cert_store_stats() == usual)
@@ -33,30 +35,32 @@ def test_the_contexts_of_aiohttp_are_as_without_us() -> None:
 
 
 def test_contexts_of_other_threads_load_their_certificates_at_once() -> None:
-    import ssl
-
-    from pygent_ls.llm.http.library import certificates_later
-
     usual = ssl.create_default_context().cert_store_stats()
-    found: list[dict[str, int]] = []
-    with certificates_later() as load:
-        beside = threading.Thread(target=lambda: found.append(ssl.create_default_context().cert_store_stats()))
+    found: list[ssl.SSLContext] = []
+    with certificates_on_use():
+        beside = threading.Thread(target=lambda: found.append(ssl.create_default_context()))
         beside.start()
         beside.join(WAIT_S)
         own = ssl.create_default_context()
-        assert own.cert_store_stats()["x509"] == 0
-    assert found == [usual]
-    load()
-    assert own.cert_store_stats() == usual
-    assert ssl.create_default_context().cert_store_stats() == usual
+    assert [type(each) for each in found] == [ssl.SSLContext]
+    assert type(own) is not ssl.SSLContext
+    assert found[0].cert_store_stats() == own.cert_store_stats() == usual
+    assert type(own) is ssl.SSLContext
 
 
-def test_whoever_connects_before_the_certificates_are_there_trusts_nobody() -> None:
-    import ssl
-
-    from pygent_ls.llm.http.library import certificates_later
-
-    with certificates_later():
+@pytest.mark.parametrize("use", ["wrap_bio", "wrap_socket", "get_ca_certs"])
+def test_whoever_uses_a_context_has_the_certificates(use: str) -> None:
+    usual = ssl.create_default_context().cert_store_stats()
+    with certificates_on_use():
         context = ssl.create_default_context()
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
-    assert context.get_ca_certs() == []
+    assert "set_default_verify_paths" not in vars(ssl.SSLContext)
+
+    if use == "wrap_bio":
+        context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="example.org")
+    elif use == "wrap_socket":
+        with socket.socket() as plain, context.wrap_socket(plain, server_hostname="example.org"):
+            pass
+    else:
+        assert len(context.get_ca_certs()) == usual["x509_ca"]
+    assert ssl.SSLContext.cert_store_stats(context) == usual
