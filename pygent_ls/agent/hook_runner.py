@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from pygent_ls.agent.events import AgentEvent, Notice
+from pygent_ls.agent.messages import TextBlock
 from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.truncation import cut
@@ -74,6 +75,11 @@ class HookRunner(Struct, frozen=True, kw_only=True):
             context=cut(await masked(said.context), event, MAX_SAID_CHARS)[0],
             tool_input=None if said.tool_input is None else await masked_input(self.services, said.tool_input),
         )
+
+
+def hook_block(event: HookEvent, text: str, about: str = "") -> TextBlock:
+    """Return hook output as a block from outside: the user's program may quote files, or text that anybody wrote."""
+    return TextBlock(text=f'<hook event="{event}"{about}>\n{text}\n</hook>', from_outside=True)
 
 
 async def masked_input(services: SessionServices, value: Any) -> Any:

@@ -48,3 +48,6 @@ StopReason = Literal[
 ]
 
 DecidedBy = Literal["user", "rule", "mode", "hook"]
+
+CompletionKind = Literal["command", "argument", "file", "word", "agent", "resource"]
+"""What completes a prompt that is being typed."""

@@ -12,30 +12,30 @@ from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.edits.reviewer import NoReviewer, Reviewer
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.approver import Approver
-from pygent_ls.agent.ports.completer import InlineCompletions
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.ports.review_findings import ReviewFindings
-from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.agent.ports.workspace import Workspace
-from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.listed_findings import ListedFindings
 from pygent_ls.agent.tools.tool import Tool, ToolRegistry
-from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.language_servers.peers import LanguageSource
-from pygent_ls.extensions.mcp.server import ServerView
 from pygent_ls.extensions.voice import Heard, VoiceInput, VoiceStatus
-from pygent_ls.sessions.commands.ports import Worktrees
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns.request import TurnRequest
 
 if TYPE_CHECKING:  # imports the adapters of all models
+    from pygent_ls.agent.ports.completer import InlineCompletions
+    from pygent_ls.agent.ports.skills import Skill
+    from pygent_ls.agent.rules.rule import Rule
+    from pygent_ls.agent.variants import AgentProfile
+    from pygent_ls.extensions.mcp.server import ServerView
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.setup.flow import SetUp, Way
+    from pygent_ls.sessions.commands.ports import Worktrees
+    from pygent_ls.sessions.store import Sessions
 
 
 class TrustQuestion(Struct, frozen=True, kw_only=True):

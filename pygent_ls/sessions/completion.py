@@ -8,18 +8,21 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.commands.command import Command, CommandCall, WordChoice
-from pygent_ls.sessions.commands.registry import SlashCommands
 from pygent_ls.sessions.read_only_view import looking_around
-from pygent_ls.sessions.turns.ports import SessionOfCommands
 from pygent_ls.tools.search.ripgrep import list_place, places
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.kinds import CompletionKind
+    from pygent_ls.agent.session_services import SessionServices
+    from pygent_ls.sessions.commands.registry import SlashCommands
+    from pygent_ls.sessions.turns.ports import SessionOfCommands
 
 MAX_ITEMS = 50
 """Maximum number of items in a list. Typing another letter narrows it."""
@@ -39,8 +42,6 @@ LISTING_S = 3.0
 
 Thing = TypeVar("Thing")
 
-ItemKind = Literal["command", "argument", "file", "word", "agent", "resource"]
-
 WORDS = (
     WordChoice(word="diagnostics", detail="problems shown in the editor"),
     WordChoice(word="selection", detail="the current selection"),
@@ -56,7 +57,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
     label: str
     insert_text: str
-    kind: ItemKind
+    kind: CompletionKind
     detail: str = ""
 
 

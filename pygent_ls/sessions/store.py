@@ -12,21 +12,12 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from pygent_ls.agent.edits.commit import to_its_end
-from pygent_ls.agent.kinds import Mode
-from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints
-from pygent_ls.sessions.checkpoints.past_sessions import PastSession, PastSessions
-from pygent_ls.sessions.commands.command import Command
-from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import SlashCommands
 from pygent_ls.sessions.export.exporter import ExportFormat, export
-from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.journal.records import NOWHERE, Begun, State
-from pygent_ls.sessions.journal.replay import Recalled
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults, as_it_is
 from pygent_ls.sessions.lifecycle.live_registry import LiveSessions, forget_unkept
 from pygent_ls.sessions.saved_format.writer import settled
@@ -34,10 +25,19 @@ from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.titles import UNNAMED
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.session_parts import InUse, SessionParts
-from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
 
 if TYPE_CHECKING:
+    from pygent_ls.agent.kinds import Mode
+    from pygent_ls.agent.ports.model import Model
+    from pygent_ls.agent.session_services import SessionServices
+    from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints
+    from pygent_ls.sessions.checkpoints.past_sessions import PastSession, PastSessions
+    from pygent_ls.sessions.commands.command import Command
+    from pygent_ls.sessions.commands.ports import CommandFacts
     from pygent_ls.sessions.index.search import FoundTurn
+    from pygent_ls.sessions.index.session_list import Page, SessionFilter
+    from pygent_ls.sessions.journal.replay import Recalled
+    from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
 
 TAKING_UP_S = 30.0
 """Seconds that reading a session may still take after its caller was cancelled."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import __future__
 
 import builtins
+import collections
 import hashlib
 import importlib.util
 import marshal
@@ -60,12 +61,13 @@ class GeneratedCode:
         return len(self._known)
 
     def install(self) -> None:
-        """Make `dataclasses`, `re` and `typing` consult the cache before they compile; a version that compiles
-        differently is left unchanged. For the process that serves; call before its classes are created.
+        """Make `dataclasses`, `re`, `typing` and named tuples consult the cache before they compile; a version that
+        compiles differently is left unchanged. For the process that serves; call before its classes are created.
         """
         import dataclasses
 
         dataclasses.__dict__["exec"] = self._exec_for(dataclasses)
+        collections.__dict__["eval"] = self._eval_for_tuples
         typing.__dict__["compile"] = partial(self.code, flags=_flags(typing))
         compiler: Any = getattr(re, "_compiler", None)
         if all(callable(getattr(compiler, name, None)) for name in ("compile", "_code")):
@@ -101,6 +103,9 @@ class GeneratedCode:
         self._used.add(key)
         self.n_compiled += 1
         return made
+
+    def _eval_for_tuples(self, source: str, *namespaces: Any) -> Any:
+        return builtins.eval(self.code(source, "<string>", "eval", _flags(collections)), *namespaces)  # noqa: S307 - as the library would
 
     def _pattern_for(self, compiler: Any) -> Callable[..., Any]:
         """Return `compile` of `re._compiler`, with the patterns of modules and classes kept. Patterns that functions

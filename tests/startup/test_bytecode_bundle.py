@@ -28,7 +28,7 @@ sys.path.insert(0, str(root))
 bundle = BytecodeBundle(file)
 bundle.install()
 import example.inner.last as last, example.first as first
-kept = [each for each in (first, last, sys.modules["example.inner"]) if type(each.__loader__).__name__ == "_Loader"]
+kept = [each for each in (first, last, sys.modules["example.inner"]) if each.__loader__.length]
 for each in (first, last, sys.modules["example.inner"]):
     print(each.__name__, each.__file__, each.__package__, getattr(each, "__path__", None), each.__cached__)
 print(first.VALUE, last.VALUE, last.where(), each.__loader__.get_source("example.inner"))
@@ -46,7 +46,7 @@ bundle = BytecodeBundle(file)
 bundle.install()
 import alone
 print(alone.VALUE)
-print(type(alone.__loader__).__name__ == "_Loader", file=sys.stderr)
+print(alone.__loader__.length > 0, file=sys.stderr)
 bundle.save(worth=1)
 """
 
@@ -182,21 +182,22 @@ def test_a_file_that_another_daemon_replaces_is_not_read_by_the_old_index(root: 
 
 
 BUSY = """
-import sys
+import sys, threading
 from pathlib import Path
 from pygent_ls.startup.bytecode_bundle import BytecodeBundle
 root, file = map(Path, sys.argv[1:])
 sys.path.insert(0, str(root))
+sys.begun, sys.may_end = threading.Event(), threading.Event()
+(root / "example" / "slow.py").write_text("import sys; sys.begun.set(); assert sys.may_end.wait(60)")
 bundle = BytecodeBundle(file)
+bundle.install()
 import example.inner.last
-
-class Name(str):
-    def __hash__(self):
-        sys.modules["imported meanwhile"] = sys
-        return super().__hash__()
-
-sys.modules[Name("first")] = sys
+importing = threading.Thread(target=__import__, args=["example.slow"])
+importing.start()
+assert sys.begun.wait(60)
 bundle.save(worth=1)
+sys.may_end.set()
+importing.join()
 print(len(BytecodeBundle(file)), file=sys.stderr)
 """
 
@@ -296,3 +297,99 @@ def test_the_daemon_and_commands_with_an_agent_import_themselves_from_it(tmp_pat
         assert isinstance(spec.loader, SourceFileLoader)
         source = Path(str(spec.origin))
         assert spec.loader.get_code(name) == compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
+
+
+ORDER = """
+import sys, threading
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+sys.begun = []
+bundle = BytecodeBundle(file)
+bundle.install()
+try:
+    import chain.top
+except ImportError as error:
+    print(error, error.__traceback__ is not None)
+bundle.save(worth=1)
+print(*sys.begun)
+print(*sorted(each for each in sys.modules if each.startswith("chain")))
+print(*(f"{name}:{entry[6]}" for name, entry in BytecodeBundle(file)._entries.items()))
+print(len(bundle), file=sys.stderr)
+"""
+
+NOTED = "import sys\nsys.begun.append(__name__)\n"
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    """A package whose modules import one another."""
+    folder = tmp_path / "root" / "chain"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(NOTED)
+    (folder / "top.py").write_text(f"{NOTED}from chain import left, right\nASSERTED = left.VALUE + right.VALUE\n")
+    (folder / "left.py").write_text(f"{NOTED}from chain.last import VALUE\n")
+    (folder / "right.py").write_text(f"{NOTED}from chain.last import VALUE\n")
+    (folder / "last.py").write_text(f"{NOTED}VALUE = 1\n")
+    return tmp_path / "root"
+
+
+def test_what_a_module_needed_is_imported_before_it(chain: Path, file: Path) -> None:
+    first, _ = run(chain, file, script=ORDER)
+    second, n_known = run(chain, file, script=ORDER)
+
+    usual, *rest = first.splitlines()
+    assert usual == "chain chain.top chain.left chain.last chain.right"
+    assert rest[-1] == "chain:0 chain.last:0 chain.left:1 chain.right:0 chain.top:3"
+    before, *as_before = second.splitlines()
+    assert before == "chain chain.last chain.left chain.right chain.top"
+    assert (as_before, n_known) == (rest, 5)
+
+
+def test_a_dependency_that_fails_does_so_where_it_is_imported(chain: Path, file: Path) -> None:
+    run(chain, file, script=ORDER)
+    (chain / "chain" / "last.py").write_text(f"{NOTED}raise ImportError('it is broken now')\n")
+
+    said, _ = run(chain, file, script=ORDER)
+
+    assert said.splitlines()[:2] == ["it is broken now True", "chain chain.top chain.left chain.last"]
+
+
+def test_what_was_needed_is_the_same_when_it_is_stored_again(chain: Path, file: Path) -> None:
+    run(chain, file, script=ORDER)
+    (chain / "chain" / "right.py").write_text(f"{NOTED}from chain.last import VALUE\n# changed\n")
+
+    said, _ = run(chain, file, script=ORDER)
+
+    assert said.splitlines()[-1] == "chain:0 chain.last:0 chain.left:1 chain.right:0 chain.top:3"
+
+
+WAITING = """
+import sys, threading
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+bundle = BytecodeBundle(file)
+bundle.install()
+sys.begun, sys.started, sys.may_end = [], threading.Event(), threading.Event()
+importing = threading.Thread(target=__import__, args=["chain.top"])
+importing.start()
+assert sys.started.wait(60)
+threading.Timer(0.2, sys.may_end.set).start()
+from chain.last import VALUE
+importing.join()
+print(VALUE, len(bundle))
+bundle.save(worth=1)
+print(0, file=sys.stderr)
+"""
+
+
+def test_another_thread_waits_for_a_module_that_is_imported_ahead(chain: Path, file: Path) -> None:
+    (chain / "chain" / "last.py").write_text(
+        f"{NOTED}sys.started.set()\nassert sys.may_end.wait(60)\nVALUE = 'complete'\n"
+    )
+
+    assert run(chain, file, script=WAITING)[0] == "complete 0\n"
+    assert run(chain, file, script=WAITING)[0] == "complete 5\n"

@@ -28,6 +28,11 @@ generated = GeneratedCode(Path(sys.argv[1]))
 generated.install()
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+class Three(NamedTuple):
+    a: int
+    b: str = "x"
 
 @dataclass
 class One:
@@ -42,6 +47,7 @@ class Two:
 generated.save(worth=1)
 print(One(1), One(1) == One(1), One(1) == One(2), sorted(One.__init__.__annotations__))
 print(Two(a=1), Two(a=1) < Two(a=2), hash(Two(a=1)) == hash(Two(a=1)), Two.__init__.__annotations__)
+print(Three(1), Three(b="y", a=2) > Three(1))
 print(generated.n_compiled, file=sys.stderr)
 """
 
@@ -75,6 +81,7 @@ def test_what_was_compiled_once_is_not_compiled_again_and_the_classes_are_the_sa
     assert compiled_again == 0
     assert again == said
     assert said.startswith("One(a=1, b=[]) True False ['a', 'b', 'return']\nTwo(a=1, b=[]) True True {'a': ")
+    assert said.endswith("\nThree(a=1, b='x') True\n")
     assert [each.name for each in file.parent.iterdir()] == ["kept"]
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pygent_ls.agent.calls.call_record import CallRecord, tool_call
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.events import Notice, ToolResult
-from pygent_ls.agent.hook_runner import MAX_SAID_CHARS, HookFacts, masked_input
+from pygent_ls.agent.hook_runner import MAX_SAID_CHARS, HookFacts, hook_block, masked_input
 from pygent_ls.agent.kinds import DecidedBy, ToolCategory
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookOutcome
@@ -106,11 +106,6 @@ async def fire_on_saved_files(
                 return await context.hooks.fire(event, facts)
     finally:
         environment.cache.clear()
-
-
-def hook_block(event: HookEvent, text: str, about: str = "") -> TextBlock:
-    """Return hook output as a block from outside: the user's program may quote files, or text that anybody wrote."""
-    return TextBlock(text=f'<hook event="{event}"{about}>\n{text}\n</hook>', from_outside=True)
 
 
 def user_feedback(tool_name: str, text: str) -> TextBlock:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -41,11 +43,13 @@ from pygent_ls.agent.turn.pauses import Pauses
 from pygent_ls.agent.turn.state import Delegate, DelegateTo, Steering, TurnResult, TurnState
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.agent.turn.subagents import Keep, Subagents
-from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
 from pygent_ls.agent.turn.turn_hooks import run_prompt_hooks, run_stop_hooks
 from pygent_ls.agent.turn_spec import TurnSpec
 from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.errors import ModelError
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.turn.tool_calls import ToolCalls
 
 GO_ON = (
     "Your answer reached the output limit and was cut off. Continue exactly where it ended, without repeating anything."
@@ -107,8 +111,13 @@ class Turn:
             run_subagent=subagents.run,
         )
         self._model_calls = ModelCalls(state=state, retries=self.retries, clock=self.clock)
-        self._tool_calls = ToolCalls(state=state)
         self._pauses = Pauses(state=state, clock=self.clock, outer=parent._pauses if parent else None)
+
+    @cached_property
+    def _tool_calls(self) -> ToolCalls:
+        from pygent_ls.agent.turn.tool_calls import ToolCalls  # after the first request, which does not wait for it
+
+        return ToolCalls(state=self._state)
 
     @property
     def context(self) -> RunContext:
@@ -237,7 +246,7 @@ class Turn:
             text=state.text,
             usage=state.total,
             iterations=state.iterations,
-            files_changed=self._tool_calls.files_changed,
+            files_changed=state.files_changed,
             error=self._error,
             structured=state.structured.given if self._stop == "end_turn" else None,
             model_s=state.model_s,
@@ -262,7 +271,7 @@ class Turn:
         await self._state.searches.end()
         await self._take_steering()  # steering that could not be answered stays in the history for the next turn
         if self.spec.parent_tool_id is None:
-            changed = self._tool_calls.files_changed
+            changed = self._state.files_changed
             finished = Finished(
                 stop_reason=self._stop,
                 usage=self._state.total,
@@ -369,6 +378,8 @@ class Turn:
         return None
 
     async def _stopped_before_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+        from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT
+
         stopped: StopReason | None = "cancelled"
         try:
             stopped = await self._stopped_after_answer()

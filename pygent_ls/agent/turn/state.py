@@ -102,6 +102,11 @@ class TurnState:
         """Model that is called now: the turn's own, or a fallback."""
         return self.context.spec.model
 
+    @property
+    def files_changed(self) -> tuple[FileChange, ...]:
+        """Changes that the turn has made so far, including its subagents; one for each file."""
+        return tuple(self.context.share.files_changed.values())
+
     def use(self, model: Model) -> None:
         """Use this model from the next call on."""
         self.context = replace(self.context, spec=replace(self.context.spec, model=model))

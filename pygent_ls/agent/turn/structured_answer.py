@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pygent_ls.agent.calls.call_record import CallRecord
-from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.ports.model import ModelFacts, ToolDefinition
 from pygent_ls.agent.tools.structured_output import STRUCTURED_OUTPUT, OutputSchema, Structured, structured_tool
-from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import without
 from pygent_ls.errors import ModelError, ToolError
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.calls.call_record import CallRecord
+    from pygent_ls.agent.messages import ToolUseBlock
+    from pygent_ls.agent.tools.tool import ToolRegistry
 
 MAX_ASKED = 2
 """Maximum requests for the answer after a reply without the tool: one for a mistake, and one more for weak models."""

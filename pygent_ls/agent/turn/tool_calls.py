@@ -16,7 +16,6 @@ from pygent_ls.agent.context.instructions import block_of, without_secrets
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock, user_message
-from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.turn.limits import Stop
 from pygent_ls.agent.turn.loop_detection import LoopDetector
 from pygent_ls.agent.turn.state import TurnState
@@ -36,11 +35,6 @@ class ToolCalls(Struct, kw_only=True):
 
     state: TurnState
     loops: LoopDetector = field(default_factory=LoopDetector)
-
-    @property
-    def files_changed(self) -> tuple[FileChange, ...]:
-        """Changes that the turn has made so far, including its subagents; one for each file."""
-        return tuple(self.state.context.share.files_changed.values())
 
     async def run(self, calls: Sequence[ToolUseBlock]) -> Stop | None:
         """Run all calls of an answer, and append their results to the history. Return why the turn should stop, if it

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pygent_ls.agent.calls.call_hooks import fire_on_saved_files, hook_block
 from pygent_ls.agent.events import Notice
-from pygent_ls.agent.hook_runner import NO_REASON, HookRunner
+from pygent_ls.agent.hook_runner import NO_REASON, HookRunner, hook_block
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import TextBlock
 from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookSource
@@ -42,6 +41,8 @@ async def run_stop_hooks(context: RunContext, reason: StopReason, n_denials: int
     event: HookEvent = "stop" if context.spec.parent_tool_id is None else "subagent_stop"
     if not context.hooks.listens(event):
         return ()
+    from pygent_ls.agent.calls.call_hooks import fire_on_saved_files  # the first request does not wait for it
+
     said = await fire_on_saved_files(context, event, {"reason": reason})
     if said.decision != "deny" or reason != "end_turn":
         return ()

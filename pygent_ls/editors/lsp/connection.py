@@ -7,11 +7,11 @@ import gc
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from pygent_ls.agent.ports.editor_state import EditorStateIn
-from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.chat_document.document import SUFFIX
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.commit_message import CommitMessages
@@ -24,7 +24,6 @@ from pygent_ls.editors.lsp.completion.inline_completion import InlineCompletion
 from pygent_ls.editors.lsp.completion.next_edits import NextEdits
 from pygent_ls.editors.lsp.completion.recent_edits import RecentEdits
 from pygent_ls.editors.lsp.completion.registration import CompletionRegistration
-from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.published_diagnostics import PublishedDiagnostics
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits, Previews
 from pygent_ls.editors.lsp.handlers.client_extensions import ClientExtensions
@@ -46,13 +45,17 @@ from pygent_ls.editors.lsp.review.commands import ReviewCommands
 from pygent_ls.editors.lsp.review.pending_review import PendingReview
 from pygent_ls.editors.lsp.review.reviewer import LspReviewer
 from pygent_ls.editors.lsp.review.store import ReviewStore
-from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
-from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
-from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.editors.ports import Blueprint, FrontEnd, SpeechDisplay
 from pygent_ls.editors.shutdown import close
-from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.request import TurnRequest
+
+if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.capabilities import ClientFeatures
+    from pygent_ls.editors.lsp.documents.buffers import Buffers
+    from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+    from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
+    from pygent_ls.editors.lsp.uris import FileUris
+    from pygent_ls.sessions.session import Session
+    from pygent_ls.sessions.turns.request import TurnRequest
 
 
 class Connection:

@@ -14,14 +14,14 @@ from pygent_ls.extensions.acp.programs import AgentCommand
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.extensions.mcp.server import NoServers, ServerView
 from pygent_ls.extensions.voice import NoVoice, VoiceInput
-from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
-from pygent_ls.sessions.lifecycle.defaults import NewSession
-from pygent_ls.sessions.turns.ports import SessionOfCommands
 from pygent_ls.workspace.git.session_worktrees import Merged, SessionWorktree, SessionWorktrees, WorktreeError
 
 if TYPE_CHECKING:  # these modules import the commands
+    from pygent_ls.sessions.export.exporter import Exportable
     from pygent_ls.sessions.index.search import FoundTurn
+    from pygent_ls.sessions.lifecycle.defaults import NewSession
+    from pygent_ls.sessions.turns.ports import SessionOfCommands
 
 
 class SessionShelf(Protocol):

@@ -7,24 +7,13 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.errors import SessionError, ToolError
-from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands import (
-    background,
-    checkpoints,
-    code_review,
-    conversation,
-    information,
-    selection,
-    sessions,
-    voice,
-    worktrees,
-)
 from pygent_ls.sessions.commands.command import (
     Command,
     CommandCall,
@@ -38,28 +27,42 @@ from pygent_ls.sessions.commands.ports import Alone, CommandFacts, SessionShelf
 from pygent_ls.sessions.commands.template import filled
 from pygent_ls.sessions.commands.user_commands import agent_command, own_command, server_command
 from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing
-from pygent_ls.sessions.turns.ports import SessionOfCommands
 
-BUILT_IN: Mapping[str, Command] = {
-    each.name: each
-    for each in sorted(
-        (
-            *background.COMMANDS,
-            *code_review.COMMANDS,
-            *information.COMMANDS,
-            *conversation.COMMANDS,
-            *selection.COMMANDS,
-            *checkpoints.COMMANDS,
-            *sessions.COMMANDS,
-            *voice.COMMANDS,
-            *worktrees.COMMANDS,
-        ),
-        key=lambda each: each.name,
-    )
-}
-"""Built-in commands by name, in the order in which they are listed."""
+if TYPE_CHECKING:
+    from pygent_ls.extensions.commands import OwnCommand
+    from pygent_ls.sessions.turns.ports import SessionOfCommands
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*(?::[\w-]+)*)(?P<text>\s.*)?", re.DOTALL)
+
+
+@cache
+def built_in() -> Mapping[str, Command]:
+    """Return the built-in commands by name, in the order in which they are listed. Imports them: most prompts call
+    none."""
+    from pygent_ls.sessions.commands import (
+        background,
+        checkpoints,
+        code_review,
+        conversation,
+        information,
+        selection,
+        sessions,
+        voice,
+        worktrees,
+    )
+
+    found = (
+        *background.COMMANDS,
+        *code_review.COMMANDS,
+        *information.COMMANDS,
+        *conversation.COMMANDS,
+        *selection.COMMANDS,
+        *checkpoints.COMMANDS,
+        *sessions.COMMANDS,
+        *voice.COMMANDS,
+        *worktrees.COMMANDS,
+    )
+    return {each.name: each for each in sorted(found, key=lambda each: each.name)}
 
 
 class SlashCommands:
@@ -81,7 +84,7 @@ class SlashCommands:
 
     async def _read(self) -> tuple[CommandList, Mapping[str, str]]:
         """Return the listing, and what its aliases expand to."""
-        commands = dict(BUILT_IN)
+        commands = dict(built_in())
         problems: list[str] = []
         for own in await asyncio.to_thread(self._own):
             if own.name in commands:
@@ -198,9 +201,11 @@ async def _answered(command: Command, call: CommandCall, path: str) -> str:
 
 
 def _unknown(name: str, listing: CommandList) -> UnknownCommandError:
+    from pygent_ls.sessions.commands.information import list_of
+
     near = difflib.get_close_matches(name, listing.commands, n=1)
     hint = f" Did you mean `/{near[0]}`?" if near else ""
-    return UnknownCommandError(f"There is no command `/{name}`.{hint}\n\n{information.list_of(listing)}")
+    return UnknownCommandError(f"There is no command `/{name}`.{hint}\n\n{list_of(listing)}")
 
 
 def _hidden(what: str, by: Command) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from msgspec.structs import replace
 
@@ -11,21 +11,23 @@ from pygent_ls.agent.context.attachments import shown_attachments
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.events import PromptAttachment
 from pygent_ls.agent.kinds import Mode
-from pygent_ls.agent.messages import Message
-from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits, TurnSpec
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
 from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, model_settings_for, narrowed
 from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing, owing_a_value, saying
-from pygent_ls.sessions.turns.context import SessionContext
-from pygent_ls.sessions.turns.hooks import SessionHooks
-from pygent_ls.sessions.turns.ports import OwnSession
 from pygent_ls.sessions.turns.prompt import opening, system_prompt
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.session_parts import ActiveParts, SessionOwner
 from pygent_ls.sessions.turns.subagents import SubagentFactory
-from pygent_ls.sessions.turns.turn import RunningTurn
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.messages import Message
+    from pygent_ls.agent.session_services import SessionServices
+    from pygent_ls.sessions.turns.context import SessionContext
+    from pygent_ls.sessions.turns.hooks import SessionHooks
+    from pygent_ls.sessions.turns.ports import OwnSession
+    from pygent_ls.sessions.turns.turn import RunningTurn
 
 
 class TurnOpening(TypedDict):

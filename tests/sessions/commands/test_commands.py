@@ -15,7 +15,7 @@ from pygent_ls.errors import SessionError
 from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
-from pygent_ls.sessions.commands.registry import BUILT_IN
+from pygent_ls.sessions.commands.registry import built_in
 from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import Call, Gate, bounded, say
 from tests.sessions.conversation import conversation
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: Path) -> None:
     shelf = Shelf(folder)
 
-    for name, command in BUILT_IN.items():
+    for name, command in built_in().items():
         told = await shelf.text(f"/help {name}")
         assert told.startswith(f"`/{name}`: {command.description}")
     for prompt in (

@@ -9,7 +9,7 @@ import pytest
 from pygent_ls.agent.context.attachments import FilePart
 from pygent_ls.agent.events import Finished, Text, TurnStarted
 from pygent_ls.agent.kinds import ToolRisk
-from pygent_ls.sessions.commands.registry import BUILT_IN, SlashCommands
+from pygent_ls.sessions.commands.registry import SlashCommands, built_in
 from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import edit_file, saying
 from tests.fakes import Call, Gate, Step, bounded, say
@@ -163,7 +163,7 @@ async def test_help_lists_every_command(folder: Path) -> None:
     text = (await talk_in(folder).turn("/help")).text
 
     assert [line for line in text.splitlines() if line.startswith("- `/")] == [
-        f"- `/{each.name}`: {each.description}" for each in BUILT_IN.values()
+        f"- `/{each.name}`: {each.description}" for each in built_in().values()
     ]
 
 
@@ -203,7 +203,7 @@ async def test_a_command_that_there_is_not_is_answered_with_those_that_there_are
 
     assert result.stop_reason == "error"
     assert says in result.text
-    assert all(f"- `/{name}`" in result.text for name in BUILT_IN)
+    assert all(f"- `/{name}`" in result.text for name in built_in())
     assert talk.model.requests == []
 
 

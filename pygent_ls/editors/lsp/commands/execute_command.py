@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from pygent_ls.agent.context.attachments import PromptPart
-from pygent_ls.agent.kinds import Mode
-from pygent_ls.editors.lsp.actions import ActionTarget, CodeActionOut, CodeLensOut
 from pygent_ls.editors.lsp.chat_document.registry import ChatRegistry, Sent
 from pygent_ls.editors.lsp.chat_document.side_answers import ask_beside
-from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.code_actions import (
     SELECTION_PROMPTS,
     ask_prompt,
@@ -32,8 +28,6 @@ from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.handlers.checkpoints import restored_message, restored_out
 from pygent_ls.editors.lsp.handlers.requests import validated
-from pygent_ls.editors.lsp.handlers.turns import Turns
-from pygent_ls.editors.lsp.protocol.checkpoints import RestoredOut
 from pygent_ls.editors.lsp.protocol.commands import (
     CommandSession,
     CommandTurnOut,
@@ -43,23 +37,31 @@ from pygent_ls.editors.lsp.protocol.commands import (
     SetupOut,
 )
 from pygent_ls.editors.lsp.protocol.conversion import session_out
-from pygent_ls.editors.lsp.protocol.permissions import ModeOut
-from pygent_ls.editors.lsp.protocol.sessions import SessionOut
-from pygent_ls.editors.lsp.review.commands import ReviewCommands
 from pygent_ls.editors.lsp.review.display import SOURCE
 from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError, JsonRpcError
 from pygent_ls.editors.lsp.standard import CodeActionParams, CodeLensParams, MessageType
 from pygent_ls.editors.lsp.uris import path_of
-from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES
-from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.side_questions import question_in
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.turn import RunningTurn
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.context.attachments import PromptPart
+    from pygent_ls.agent.kinds import Mode
+    from pygent_ls.editors.lsp.actions import ActionTarget, CodeActionOut, CodeLensOut
+    from pygent_ls.editors.lsp.client import Client
+    from pygent_ls.editors.lsp.handlers.turns import Turns
+    from pygent_ls.editors.lsp.protocol.checkpoints import RestoredOut
+    from pygent_ls.editors.lsp.protocol.permissions import ModeOut
+    from pygent_ls.editors.lsp.protocol.sessions import SessionOut
+    from pygent_ls.editors.lsp.review.commands import ReviewCommands
+    from pygent_ls.editors.ports import Core
+    from pygent_ls.sessions.session import Session
+    from pygent_ls.sessions.turns.turn import RunningTurn
 
 OUR_SOURCES = (SOURCE, FINDINGS)
 """Sources of our diagnostics, which have code actions of their own."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from pygent_ls.agent.ports.processes import BackgroundCommand
-from pygent_ls.editors.lsp.protocol.background_commands import (
-    BackgroundCommandOut,
-    BackgroundCommandsOut,
-    BackgroundStopParams,
-    StoppedOut,
-)
-from pygent_ls.editors.lsp.protocol.sessions import SessionParams
+from typing import TYPE_CHECKING
+
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import Sessions
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.ports.processes import BackgroundCommand
+    from pygent_ls.editors.lsp.protocol.background_commands import (
+        BackgroundCommandOut,
+        BackgroundCommandsOut,
+        BackgroundStopParams,
+        StoppedOut,
+    )
+    from pygent_ls.editors.lsp.protocol.sessions import SessionParams
+    from pygent_ls.sessions.store import Sessions
 
 
 class BackgroundRequests:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.protocol.checkpoints import (
-    CheckpointDiffOut,
-    CheckpointOut,
-    CheckpointParams,
-    CheckpointRestoreParams,
-    CheckpointsOut,
-    RestoredOut,
-)
-from pygent_ls.editors.lsp.protocol.sessions import SessionParams
-from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint
+from typing import TYPE_CHECKING
+
 from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget
 from pygent_ls.sessions.commands.answer_text import WAS_NOT_KEPT
 from pygent_ls.sessions.saved_format.writer import timestamp
-from pygent_ls.sessions.store import Sessions
+
+if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.client import Client
+    from pygent_ls.editors.lsp.protocol.checkpoints import (
+        CheckpointDiffOut,
+        CheckpointOut,
+        CheckpointParams,
+        CheckpointRestoreParams,
+        CheckpointsOut,
+        RestoredOut,
+    )
+    from pygent_ls.editors.lsp.protocol.sessions import SessionParams
+    from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint
+    from pygent_ls.sessions.store import Sessions
 
 
 class CheckpointRequests:

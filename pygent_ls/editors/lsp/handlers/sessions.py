@@ -4,41 +4,43 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from pygent_ls.editors.lsp.capabilities import Encoding
-from pygent_ls.editors.lsp.protocol.content import MessageOut
 from pygent_ls.editors.lsp.protocol.conversion import session_out
-from pygent_ls.editors.lsp.protocol.sessions import (
-    ClosedOut,
-    CompactionOut,
-    CompleteParams,
-    CompletionItemOut,
-    CompletionOut,
-    DeletedOut,
-    ExportOut,
-    LoadedSessionOut,
-    MatchesOut,
-    SessionCompactParams,
-    SessionConfigureParams,
-    SessionExportParams,
-    SessionForkParams,
-    SessionListParams,
-    SessionLoadParams,
-    SessionOut,
-    SessionParams,
-    SessionRenameParams,
-    SessionSearchParams,
-    SessionsOut,
-)
 from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
 from pygent_ls.sessions.completion import Completions, Item
 from pygent_ls.sessions.configuration import Configured, configure
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.saved_format.writer import message_out
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import Sessions
 from pygent_ls.workspace.git.session_worktrees import folder_of_worktrees
+
+if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.capabilities import Encoding
+    from pygent_ls.editors.lsp.protocol.content import MessageOut
+    from pygent_ls.editors.lsp.protocol.sessions import (
+        ClosedOut,
+        CompactionOut,
+        CompleteParams,
+        CompletionItemOut,
+        CompletionOut,
+        DeletedOut,
+        ExportOut,
+        LoadedSessionOut,
+        MatchesOut,
+        SessionCompactParams,
+        SessionConfigureParams,
+        SessionExportParams,
+        SessionForkParams,
+        SessionListParams,
+        SessionLoadParams,
+        SessionOut,
+        SessionParams,
+        SessionRenameParams,
+        SessionSearchParams,
+        SessionsOut,
+    )
+    from pygent_ls.sessions.store import Sessions
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
 """Units of an offset: a codec, and the bytes per unit."""

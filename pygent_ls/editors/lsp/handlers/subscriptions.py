@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.conversation.earlier_messages import earlier_items
 from pygent_ls.editors.lsp.conversation.reducer import ConversationReducer
 from pygent_ls.editors.lsp.handlers.turns import REQUEST_CANCELLED
 from pygent_ls.editors.lsp.ports.progress import TurnProgress
-from pygent_ls.editors.lsp.protocol.sessions import AttachedOut, DetachedOut, SessionAttachParams
 from pygent_ls.editors.lsp.rpc.errors import JsonRpcError
-from pygent_ls.sessions.store import Sessions
+
+if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.client import Client
+    from pygent_ls.editors.lsp.protocol.sessions import AttachedOut, DetachedOut, SessionAttachParams
+    from pygent_ls.sessions.store import Sessions
 
 
 class Attachments:

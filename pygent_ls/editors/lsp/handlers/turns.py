@@ -5,34 +5,37 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from msgspec.structs import replace
 
 from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
-from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.ports.progress import Token, TurnProgress
 from pygent_ls.editors.lsp.protocol.content import ContentBlock, DiagnosticsContent, EditorContext
 from pygent_ls.editors.lsp.protocol.conversion import BadBlockError, prompt_parts, turn_result
-from pygent_ls.editors.lsp.protocol.turns import (
-    AcceptedOut,
-    ResumeParams,
-    SideQuestionParams,
-    SteerParams,
-    TurnResultOut,
-    TurnStartParams,
-)
-from pygent_ls.editors.lsp.review.pending_review import PendingReview
 from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError, JsonRpcError
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.event_stream import Subscriber
 from pygent_ls.sessions.lifecycle.defaults import NewSession
-from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
-from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.turn import RunningTurn
+
+if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.client import Client
+    from pygent_ls.editors.lsp.protocol.turns import (
+        AcceptedOut,
+        ResumeParams,
+        SideQuestionParams,
+        SteerParams,
+        TurnResultOut,
+        TurnStartParams,
+    )
+    from pygent_ls.editors.lsp.review.pending_review import PendingReview
+    from pygent_ls.sessions.event_stream import Subscriber
+    from pygent_ls.sessions.session import Session
+    from pygent_ls.sessions.store import Sessions
+    from pygent_ls.sessions.turns.turn import RunningTurn
 
 REQUEST_CANCELLED = -32800
 

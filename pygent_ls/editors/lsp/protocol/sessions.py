@@ -5,11 +5,10 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from msgspec import Meta, field
 
 from pygent_ls.agent.context.window import ContextMode
-from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.kinds import CompletionKind, Mode
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.editors.lsp.protocol.content import MessageOut
 from pygent_ls.editors.lsp.protocol.shapes import Count, Params, Token, UsageOut
-from pygent_ls.sessions.completion import ItemKind
 from pygent_ls.sessions.export.exporter import ExportFormat
 
 
@@ -254,7 +253,7 @@ class CompletionItemOut(TypedDict):
     label: str
     insertText: str
     detail: NotRequired[str]
-    kind: ItemKind
+    kind: CompletionKind
 
 
 class CompletionOut(TypedDict):

@@ -6,15 +6,12 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.edits.diffs import signed_lines
-from pygent_ls.agent.edits.pending_hunks import PendingHunk
-from pygent_ls.editors.lsp.actions import ActionTarget, CodeActionOut, CodeLensOut
-from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.documents.positions import LineIndex
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
-from pygent_ls.editors.lsp.protocol.reviews import PendingHunkOut, ReviewChangedOut
 from pygent_ls.editors.lsp.review.display import (
     SOURCE,
     hunks_in,
@@ -24,13 +21,19 @@ from pygent_ls.editors.lsp.review.display import (
     review_diagnostics,
     review_lenses,
 )
-from pygent_ls.editors.lsp.review.pending_review import PendingReview
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.steering import steer
-from pygent_ls.sessions.store import Sessions
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.edits.pending_hunks import PendingHunk
+    from pygent_ls.editors.lsp.actions import ActionTarget, CodeActionOut, CodeLensOut
+    from pygent_ls.editors.lsp.client import Client
+    from pygent_ls.editors.lsp.protocol.reviews import PendingHunkOut, ReviewChangedOut
+    from pygent_ls.editors.lsp.review.pending_review import PendingReview
+    from pygent_ls.sessions.store import Sessions
 
 PUBLISH_AFTER_S = 0.2
 """Delay from the last change to the publication of hints: the editor moves them while its user types."""
