@@ -445,7 +445,7 @@ class Agent:
     def _load(self) -> None:
         from pygent_ls.app.loading import start_loading
 
-        start_loading(self._default_model, self._models)
+        start_loading(self._default_model)
 
     @cached_property
     def _default_model(self) -> Model | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pygent_ls.agent.ports.model import Model
-    from pygent_ls.llm.resources import ModelResources
 
 MODULES = (
     "pygent_ls.app.prompt",
@@ -25,13 +24,13 @@ MODULES = (
 """Modules that a turn imports on first use: half of the time from the first prompt to its request."""
 
 
-def start_loading(model: Model | None, resources: ModelResources) -> None:
+def start_loading(model: Model | None) -> None:
     """Import them in a thread, and load what the model's first call needs; returns at once."""
     from pygent_ls.llm import routing
 
     threading.Thread(target=_load, name="turn-loader", daemon=True).start()
     if model is not None:
-        routing.start_loading(model, resources)
+        routing.start_loading(model)
 
 
 def _load() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import field
 
-from pygent_ls.llm.cli.model import CliEnvironment
 from pygent_ls.llm.http.resources import HttpResources
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
+
+if TYPE_CHECKING:  # adapters are imported for the models that need them
+    from pygent_ls.llm.cli.model import CliEnvironment
 
 
 class ModelResources(HttpResources, frozen=True, kw_only=True):

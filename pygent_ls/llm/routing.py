@@ -1,4 +1,4 @@
-"""Selection of the model and adapter for a model string. Imports nothing heavy."""
+"""Selection of the model and adapter for a model string. An adapter is imported for the first model that needs it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,21 @@ from msgspec.structs import replace
 
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.errors import ModelError, SettingError
-from pygent_ls.llm.anthropic.model import AnthropicModel
-from pygent_ls.llm.cli.model import CliModel
 from pygent_ls.llm.cli.programs import PREFIX as CLI_PREFIX
 from pygent_ls.llm.errors.model_errors import NO_PROVIDER as UNKNOWN_PROVIDER
 from pygent_ls.llm.errors.model_errors import shown
 from pygent_ls.llm.http.call import Native
 from pygent_ls.llm.http.library import in_thread
 from pygent_ls.llm.http.library import start_loading as start_loading_http
+from pygent_ls.llm.http.model import NativeModel
 from pygent_ls.llm.http.target import base_of, is_address
-from pygent_ls.llm.litellm.model import PREFIX as LITELLM_PREFIX
-from pygent_ls.llm.litellm.model import LitellmModel
-from pygent_ls.llm.openai.chat_model import OpenAIModel
-from pygent_ls.llm.openai.responses_model import ResponsesModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from pygent_ls.llm.openai.responses_request import needs_responses
-from pygent_ls.llm.packages import PackageModel, package_models
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.endpoints import NO_PROVIDER, Endpoints, is_known_provider
 from pygent_ls.llm.providers.known_providers import (
     EXTRAS,
+    LITELLM_PREFIX,
     OFFLINE,
     SCRIPTED,
     Provider,
@@ -94,8 +90,8 @@ def make_configured_model(name: str, endpoints: Endpoints, resources: ModelResou
 
 def with_text_tools(model: Model, setting: TextToolCallsSetting) -> Model:
     """Return the model with its tools as text, if the setting requires or permits that."""
-    if setting == "off" or model.name == OFFLINE or isinstance(model, CliModel):  # programs take tools as text already
-        return model
+    if setting == "off" or model.name == OFFLINE or model.name.startswith(CLI_PREFIX):
+        return model  # programs take tools as text already
     return model if setting == "auto" and model.name.startswith(SCRIPTED) else TextToolCalls(model, setting)
 
 
@@ -106,6 +102,13 @@ async def providers_of_bare(endpoints: Endpoints, name: str, resources: ModelRes
 
 def adapter_of(model: Model) -> str:
     """Return the name of a model's adapter, as shown to the user; call it after `prepare`."""
+    from pygent_ls.llm.anthropic.model import AnthropicModel
+    from pygent_ls.llm.cli.model import CliModel
+    from pygent_ls.llm.litellm.model import LitellmModel
+    from pygent_ls.llm.openai.chat_model import OpenAIModel
+    from pygent_ls.llm.openai.responses_model import ResponsesModel
+    from pygent_ls.llm.packages import PackageModel
+
     match model:
         case ResponsesModel():
             return "OpenAI's Responses API (built in)"
@@ -125,18 +128,18 @@ def adapter_of(model: Model) -> str:
             return "none needed"
 
 
-def start_loading(model: Model, resources: ModelResources) -> None:
+def start_loading(model: Model) -> None:
     """Load in the background what the model's first call would wait for."""
     match model:
-        case OpenAIModel() | AnthropicModel():
+        case NativeModel():
             start_loading_http()
             in_thread(partial(_load_certificates, model.native))
         case RoutedModel():
             start_loading_http()
-        case LitellmModel():
-            resources.loader.start()
         case TextToolCalls(inner=inner):
-            start_loading(inner, resources)
+            start_loading(inner)
+        case object(loader=LitellmLoader() as loader):
+            loader.start()
         case _:
             pass
 
@@ -229,6 +232,8 @@ class _Router(Struct, frozen=True, kw_only=True):
         if known is not None and known.protocol != "litellm" and bare:
             return self._native(name, known, bare)
         if bare and not is_known_provider(prefix):
+            from pygent_ls.llm.packages import PackageModel, package_models
+
             is_own = prefix in self.own_names
             if not is_own and prefix in package_models():
                 return PackageModel(name, package_models()[prefix], self.choose(NO_PROVIDER))
@@ -257,6 +262,8 @@ class _Router(Struct, frozen=True, kw_only=True):
         return RoutedModel(name, route)
 
     def _through_litellm(self, name: str, provider: str) -> Model:
+        from pygent_ls.llm.litellm.model import LitellmModel
+
         resources = self.resources
         return LitellmModel(
             name,
@@ -271,13 +278,23 @@ class _Router(Struct, frozen=True, kw_only=True):
         """Return a model at the user's own server, which receives no key except the one that the settings name."""
         own = compatible_provider(provider or shown(endpoint.api_base or "").partition("://")[2].partition("/")[0])
         native = Native(name=name, provider=own, model=model, endpoint=endpoint, resources=self.resources)
-        return ResponsesModel(native) if needs_responses(model) else OpenAIModel(native)
+        return _of_openai(native, is_of_responses=needs_responses(model))
 
     def _native(self, name: str, provider: Provider, bare: str) -> Model:
         endpoint, resources = self.choose(provider.name), self.resources
         native = Native(name=name, provider=provider, model=bare, endpoint=endpoint, resources=resources)
         if provider.protocol == "messages":
+            from pygent_ls.llm.anthropic.model import AnthropicModel
+
             return AnthropicModel(native)
-        if provider.name == "openai" and needs_responses(bare):
-            return ResponsesModel(native)
-        return OpenAIModel(native)
+        return _of_openai(native, is_of_responses=provider.name == "openai" and needs_responses(bare))
+
+
+def _of_openai(native: Native, *, is_of_responses: bool) -> Model:
+    if is_of_responses:
+        from pygent_ls.llm.openai.responses_model import ResponsesModel
+
+        return ResponsesModel(native)
+    from pygent_ls.llm.openai.chat_model import OpenAIModel
+
+    return OpenAIModel(native)

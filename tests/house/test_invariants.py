@@ -39,7 +39,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
         "extensions/own_tools/child.py",
         "extensions/mcp/",
     ),
-    "litellm": ("llm/litellm/model.py",),
+    "litellm": ("llm/litellm/loader.py",),
     "aiohttp": ("llm/http/stream.py", "llm/http/library.py"),
     "certifi": ("llm/http/environment.py",),
     "acp": ("editors/acp/", "extensions/acp/"),
@@ -83,6 +83,7 @@ CATCHES_ALL: Mapping[str, str] = {
     "editors/lsp/rpc/endpoint.py": "the read loop: no request stays without an answer",
     "extensions/own_tools/child.py": "the process of a tool: whatever the tool raises becomes its error result",
     "llm/packages.py": "the thread of a package: whatever its code raises becomes the error of the call",
+    "startup/bytecode_bundle.py": "a module that is imported ahead: its own import statement raises the error again",
     "extensions/mcp/client.py": "a transport of the SDK raises errors of several libraries, and groups of them",
 }
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pygent_ls.agent.ports.model import Chunk
-from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.providers.endpoint import Endpoint
 from tests.llm.model_contract import chunks_of
 from tests.model_server import ModelServer, Step

@@ -16,7 +16,7 @@ import pytest
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.model import FINISH_REASONS, Completion, Model, TextChunk, ThinkingChunk
 from pygent_ls.errors import ModelError, ModelErrorType
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.turn.state import TurnResult
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model

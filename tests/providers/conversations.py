@@ -17,7 +17,7 @@ from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import Steering, TurnResult
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_turn_model

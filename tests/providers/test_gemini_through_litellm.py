@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from tests.providers.conversations import Prompt, Reply, talk
 
 GEMINI = "gemini/gemini-3.1-pro-preview"

@@ -18,6 +18,9 @@ from pygent_ls.agent.ports.model import Effort
 OFFLINE = "offline/rules"
 """The model that needs no provider."""
 
+LITELLM_PREFIX = "litellm/"
+"""Beginning of the names of models that are called through litellm whatever their provider is."""
+
 SCRIPTED = "scripted:"
 """Prefix of a scripted model, followed by its file."""
 

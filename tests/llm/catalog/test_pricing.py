@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pygent_ls.agent.ports.model import ModelFacts
 from pygent_ls.llm.catalog.known_model import KnownModel, OwnFacts, Rates, known_model
 from pygent_ls.llm.catalog.pricing import PriceTable
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 
 
 async def test_a_known_model_has_price_window_and_abilities() -> None:

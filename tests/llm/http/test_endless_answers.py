@@ -31,7 +31,8 @@ from pygent_ls.agent.ports.model import (
     within_limit,
 )
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.litellm.stream import MAX_PIECES
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources

@@ -257,7 +257,7 @@ async def test_certificates_are_loaded_before_the_first_call_of_https(
         resources = ModelResources()
         endpoint = Endpoint(api_base=address.replace("https", scheme, 1), api_key=KEY)
         monkeypatch.setenv("SSL_CERT_FILE", str(path))
-        start_loading(make_model("openai/gpt-4o", endpoint, resources), resources)
+        start_loading(make_model("openai/gpt-4o", endpoint, resources))
         loading = [each for each in threading.enumerate() if each.name == "http-loader"]
         await asyncio.gather(*(asyncio.to_thread(each.join, WAIT_S) for each in loading))
         monkeypatch.delenv("SSL_CERT_FILE")

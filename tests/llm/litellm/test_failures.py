@@ -7,7 +7,8 @@ import socket
 import pytest
 
 from pygent_ls.errors import ModelError, ModelErrorType
-from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.known_providers import PROVIDERS
 from tests.llm.loopback import KEY, chunk_event, model_at

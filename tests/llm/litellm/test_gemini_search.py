@@ -12,7 +12,8 @@ from msgspec import structs
 
 from pygent_ls.agent.messages import Message, user_message
 from pygent_ls.agent.ports.model import Chunk, ModelRequest, SearchChunk
-from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmModel
 from tests.llm.loopback import model_at
 from tests.llm.model_contract import chunks_of, joined, request
 from tests.model_server import ModelServer, Step

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from pygent_ls.agent.messages import ToolResultBlock, user_message
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from tests.llm.loopback import model_at
 from tests.llm.model_contract import chunks_of, joined, request
 from tests.model_server import ModelServer, Step

@@ -7,7 +7,8 @@ import os
 import pytest
 
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.endpoints import Endpoints, ProviderSettings
 from pygent_ls.llm.providers.litellm_providers import NAMES, has_requirements, key_names

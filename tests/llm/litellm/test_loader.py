@@ -11,7 +11,8 @@ from typing import Any
 
 FIRST_CALL = """
 import asyncio, json, os, sys
-from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.providers.endpoint import Endpoint
 from tests.llm.model_contract import chunks_of
 from tests.model_server import ModelServer, Step
@@ -42,7 +43,7 @@ NOT_INSTALLED = """
 import asyncio, json, sys
 sys.modules["litellm"] = None  # what an installation without it looks like
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 
 async def main():
     loader = LitellmLoader()
@@ -59,7 +60,7 @@ asyncio.run(main())
 
 GOES_AWAY = """
 import sys
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 LitellmLoader().start()
 print("{}")
 """

@@ -13,7 +13,8 @@ import pytest
 
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.ports.model import TextChunk
-from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.loader import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.known_providers import PROVIDERS
 from tests.llm.loopback import KEY, answer_to, chunk_event, model_at

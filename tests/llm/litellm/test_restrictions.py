@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from pygent_ls.llm.providers.endpoints import Endpoints, ProviderSettings
 from pygent_ls.llm.providers.known_providers import provider_named
 from pygent_ls.llm.providers.litellm_providers import NAMES, has_requirements

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.litellm.loader import LitellmLoader
 from pygent_ls.llm.model_list import listed_models
 from pygent_ls.llm.providers.endpoints import Endpoints, ProviderSettings
 from pygent_ls.llm.providers.known_providers import default_model
