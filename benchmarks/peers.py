@@ -102,6 +102,8 @@ def main() -> None:
             homes[name].mkdir()
             with Run(program, folder, homes[name], url) as run:
                 run.turn("Hello.")
+                if isinstance(run.program, Pygent):
+                    run.program.daemon.leave()  # it stores its caches when an editor ends it
         for number in range(n_rounds):
             for name, program in programs.items():
                 if number and name in SLOW:

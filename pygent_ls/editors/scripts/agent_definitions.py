@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from pygent_ls.editors.scripts.input_lines import MODES_OF_CLAUDE
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.errors import SettingError
 from pygent_ls.tools.catalog import check_tool
+
+MODES_OF_CLAUDE: Mapping[str, Mode] = {"acceptEdits": "accept_edits", "bypassPermissions": "bypass"}
+"""Permission modes, by the names that programs for Claude Code use."""
 
 _FIELDS: Mapping[str, str] = {
     "description": "description",

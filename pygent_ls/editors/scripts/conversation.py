@@ -10,8 +10,8 @@ from typing import Any
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode
+from pygent_ls.editors.scripts.agent_definitions import MODES_OF_CLAUDE
 from pygent_ls.editors.scripts.input_lines import (
-    MODES_OF_CLAUDE,
     BadLineError,
     ControlRequest,
     Initialize,

@@ -11,13 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.context.images import picture_from_base64
-from pygent_ls.agent.kinds import Mode
 from pygent_ls.errors import PygentError, ToolError
 
 Model = TypeVar("Model", bound=BaseModel)
-
-MODES_OF_CLAUDE: Mapping[str, Mode] = {"acceptEdits": "accept_edits", "bypassPermissions": "bypass"}
-"""Permission modes, by the names that programs for Claude Code use."""
 
 IGNORED = frozenset({"keep_alive", "control_cancel_request"})
 """Line types that programs for Claude Code send and that are ignored."""
