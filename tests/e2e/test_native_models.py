@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.command_line import WAIT_S, clean_environment
+from tests.e2e.executed_modules import WATCHED, executed_in
 from tests.model_server import Call, ModelServer, Step
 
 
@@ -25,8 +25,8 @@ def test_a_turn_with_tools_and_its_cost_takes_no_litellm(tmp_path: Path, model: 
             tmp_path / "home", PYGENT_MODEL=model, PYGENT_API_BASE=server.url, ANTHROPIC_API_KEY="k", OPENAI_API_KEY="k"
         )
         done = subprocess.run(
-            [sys.executable, "-X", "importtime", "-W", "always", "-m", "pygent_ls", "run", "what is the word?"],
-            env=environment,
+            [*WATCHED, "run", "what is the word?"],
+            env={**environment, "PYTHONWARNINGS": "always"},
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -34,7 +34,7 @@ def test_a_turn_with_tools_and_its_cost_takes_no_litellm(tmp_path: Path, model: 
             check=False,
         )
 
-    imports = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    imports = executed_in(done.stderr)
     assert (done.stdout, done.returncode) == ("It is plum.\n", 0), done.stderr
     assert "the word is plum" in json.dumps(server.requests[1].body)
     assert server.n_connections == 1

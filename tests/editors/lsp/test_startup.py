@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.raw import RawClient, raw_client
-
-WATCHED = (sys.executable, "-X", "importtime", "-m", "pygent_ls")
-"""The interpreter writes a line for each module as soon as it is imported."""
+from tests.e2e.executed_modules import WATCHED, executed_in
+from tests.e2e.raw import raw_client
 
 HEAVY = {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp", "tiktoken", "tenacity", "pygls", "pydantic"}
 """What some turns need."""
-
-
-def imported(client: RawClient) -> set[str]:
-    return set(re.findall(r"^import time:[ \d]+\|[ \d]+\| +(\S+)$", client.stderr, re.MULTILINE))
 
 
 def test_initialize_is_answered_before_anything_heavy_is_imported(folder: Path) -> None:
@@ -28,7 +20,7 @@ def test_initialize_is_answered_before_anything_heavy_is_imported(folder: Path) 
         assert result["capabilities"]["experimental"]["pygent"]["model"] == "openai/mock"
 
         assert client.finish() == 0
-    modules = imported(client)
+    modules = executed_in(client.stderr)
     assert {"pygent_ls.editors.lsp.server", "pygent_ls.config.settings"} <= modules
     assert modules & HEAVY == set()
     assert {
@@ -45,7 +37,7 @@ def test_a_model_that_needs_no_library_loads_none(folder: Path) -> None:
         assert result["text"] == "hello"
 
         assert client.finish() == 0
-    modules = imported(client)
+    modules = executed_in(client.stderr)
     assert {"pygent_ls.tools.catalog", "pygent_ls.sessions.session"} <= modules  # the watch sees what comes later, too
     assert modules & {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp", "pydantic"} == set()
 
@@ -55,7 +47,7 @@ def test_what_a_turn_needs_is_imported_before_there_is_one(folder: Path) -> None
     with raw_client(folder, command=WATCHED, environment=environment) as client:
         client.initialize(folder)
 
-        for module in ("pygent_ls.tools.catalog", "pygent_ls.workspace.web.http_client", "aiohttp"):
+        for module in ("pygent_ls/tools/catalog.py", "pygent_ls/workspace/web/http_client.py", "aiohttp/__init__.py"):
             client.until_said(f"{module}\n")
 
         assert client.finish() == 0
