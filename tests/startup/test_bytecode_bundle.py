@@ -306,7 +306,7 @@ from pygent_ls.startup.bytecode_bundle import BytecodeBundle
 root, file = map(Path, sys.argv[1:])
 sys.path.insert(0, str(root))
 sys.begun = []
-bundle = BytecodeBundle(file)
+bundle = BytecodeBundle(file, "chain")
 bundle.install()
 try:
     import chain.top
@@ -371,7 +371,7 @@ from pathlib import Path
 from pygent_ls.startup.bytecode_bundle import BytecodeBundle
 root, file = map(Path, sys.argv[1:])
 sys.path.insert(0, str(root))
-bundle = BytecodeBundle(file)
+bundle = BytecodeBundle(file, "chain")
 bundle.install()
 sys.begun, sys.started, sys.may_end = [], threading.Event(), threading.Event()
 importing = threading.Thread(target=__import__, args=["chain.top"])
@@ -393,3 +393,39 @@ def test_another_thread_waits_for_a_module_that_is_imported_ahead(chain: Path, f
 
     assert run(chain, file, script=WAITING)[0] == "complete 0\n"
     assert run(chain, file, script=WAITING)[0] == "complete 5\n"
+
+
+CROSSING = """
+import faulthandler, sys, threading
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+bundle = BytecodeBundle(file, "chain")
+bundle.install()
+sys.begun, sys.left_begins, sys.other_begins = [], threading.Event(), threading.Event()
+sys.is_first = len(bundle) == 0
+if sys.is_first:
+    sys.left_begins.set()
+other = threading.Thread(target=__import__, args=["chain.other"])
+other.start()
+assert sys.other_begins.wait(60)
+faulthandler.dump_traceback_later(30, exit=True)
+import chain.top
+other.join()
+print(len(bundle))
+bundle.save(worth=1)
+print(0, file=sys.stderr)
+"""
+
+
+def test_two_threads_that_need_each_others_modules_do_not_wait_for_ever(chain: Path, file: Path) -> None:
+    (chain / "chain" / "other.py").write_text(
+        f"{NOTED}sys.other_begins.set()\nassert sys.left_begins.wait(60)\nif not sys.is_first: import chain.late\n"
+    )
+    (chain / "chain" / "left.py").write_text(f"{NOTED}sys.left_begins.set()\nimport chain.other\nVALUE = 1\n")
+
+    (chain / "chain" / "late.py").touch()
+
+    run(chain, file, script=CROSSING)
+    assert run(chain, file, script=CROSSING)[0] == "6\n"
