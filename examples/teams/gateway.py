@@ -2,8 +2,8 @@
 
     UPSTREAM_URL=https://api.openai.com/v1 UPSTREAM_KEY=sk-… python examples/teams/gateway.py
 
-It prints its address and the keys, and runs until it gets Ctrl-C or SIGTERM. Everything is in a temporary folder, which is removed
-at the end. It needs Debian's package postgresql, and `make litellm-proxy`.
+It prints its address and the keys, and runs until Ctrl-C or SIGTERM. Everything is in a temporary folder, which is
+removed at the end. It needs PostgreSQL (Debian: postgresql) and `make litellm-proxy`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,21 @@ import subprocess
 import sys
 import tempfile
 import threading
-import urllib.request
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ENVIRONMENT = HERE.parents[1] / ".venv" / "litellm-proxy"
-"""Where `make litellm-proxy` puts the proxy."""
+
+PROXY = HERE.parents[1] / ".venv" / "litellm-proxy"
+"""Where `make litellm-proxy` puts the proxy and the query engine."""
 
 NAME = "litellm"
+"""Name of the database and of its user."""
+
 START_S = 90.0
 STOP_S = 20.0
 
@@ -51,10 +55,8 @@ USERS = (
 
 
 @contextmanager
-def running(
-    command: Sequence[str | Path], ready: str, *, stop: signal.Signals, account: str | None = None, **options: object
-) -> Generator[None]:
-    """Run a program in the background from the moment it writes `ready`; end it, and what it has started, at the end."""
+def running(command: Sequence[str | Path], ready: str, stop: signal.Signals, **options: Any) -> Generator[None]:
+    """Run a program from the moment it writes `ready`; at the end, send it the signal `stop` and wait for it."""
     process = subprocess.Popen(
         [str(each) for each in command],
         stdin=subprocess.DEVNULL,
@@ -62,86 +64,81 @@ def running(
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,  # Ctrl-C is for this program, which ends the others in order
-        **_as_account(account),
-        **options,  # type: ignore[arg-type]
+        **options,
     )
-    is_ready, last = threading.Event(), list[str]()
+    has_begun, written = threading.Event(), list[str]()
 
     def read() -> None:
         for line in process.stdout or ():
-            last[:] = [*last[-20:], line]
+            written[:] = [*written[-20:], line]
             if ready in line:
-                is_ready.set()
-        is_ready.set()
+                has_begun.set()
+        has_begun.set()
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        if not is_ready.wait(START_S) or process.poll() is not None:
-            raise SystemExit(f"{command[0]} does not start:\n{''.join(last)}")
+        if not has_begun.wait(START_S) or not any(ready in line for line in written):
+            raise SystemExit(f"{command[0]} does not start:\n{''.join(written)}")
         yield
     finally:
         process.send_signal(stop)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):  # what it has started may still be there
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.wait()
         reader.join(STOP_S)
 
 
-def _as_account(account: str | None) -> dict[str, object]:
-    """Return the options that run a program as another account; `None` is the own one."""
-    if account is None:
-        return {}
-    return {"user": account, "group": pwd.getpwnam(account).pw_gid, "extra_groups": ()}
+def postgresql() -> Path:
+    """Return the folder of PostgreSQL's programs; Debian has them in no folder of PATH."""
+    found = shutil.which("initdb")
+    folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not folders:
+        raise SystemExit("PostgreSQL is missing. Install it (Debian and Ubuntu: apt install postgresql).")
+    return folders[-1]
 
 
-def _account() -> str | None:
-    """Return an account without rights for PostgreSQL, which does not run as root."""
+def account() -> Mapping[str, Any]:
+    """Return the options that run a program as an account without rights, if this is root: PostgreSQL refuses root."""
     if os.geteuid() != 0:
-        return None
+        return {}
     names = {each.pw_name for each in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+    found = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
+    return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": ()}
 
 
 @contextmanager
 def database(folder: Path) -> Generator[str]:
     """Run a new PostgreSQL on a socket in the folder, with LiteLLM's tables, and yield its URL."""
-    programs = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
-    if programs is None:
-        raise SystemExit("PostgreSQL is missing: apt install postgresql")
-    account, data = _account(), folder / "postgresql"
-    data.mkdir(mode=0o700)
-    if account:
-        folder.chmod(0o755)
-        shutil.chown(data, account)
-    files = data / "files"
-    create = [programs / "initdb", "--no-sync", "--auth=trust", f"--username={NAME}", "-D", files]
-    subprocess.run(create, check=True, stdout=subprocess.DEVNULL, cwd=data, **_as_account(account))  # type: ignore[call-overload]
-    serve = [programs / "postgres", "-D", files, "-k", data, "-c", "listen_addresses=", "-c", "fsync=off"]
+    programs, as_account = postgresql(), account()
+    sockets = folder / "postgresql"
+    sockets.mkdir(mode=0o700)
+    if as_account:
+        folder.chmod(0o711)
+        os.chown(sockets, as_account["user"], as_account["group"])
+    data = sockets / "data"
+    create = [programs / "initdb", "--no-sync", "--auth=trust", f"--username={NAME}", "-D", data]
+    subprocess.run(create, check=True, stdout=subprocess.DEVNULL, cwd=sockets, **as_account)
+    serve = [programs / "postgres", "-D", data, "-k", sockets, "-c", "listen_addresses=", "-c", "fsync=off"]
     ready = "database system is ready to accept connections"
-    with running(serve, ready, stop=signal.SIGINT, account=account, cwd=data):
-        connect = [programs / "psql", "--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", "-h", data, "-U", NAME]
+    with running(serve, ready, signal.SIGINT, cwd=sockets, **as_account):
+        connect = [programs / "psql", "--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", "-h", sockets, "-U", NAME]
         subprocess.run([*connect, "-d", "postgres", "-c", f"CREATE DATABASE {NAME}"], check=True)
-        (migrations,) = ENVIRONMENT.glob("lib/python*/site-packages/litellm_proxy_extras/migrations")
-        script = "\n;".join(each.read_text() for each in sorted(migrations.glob("*/migration.sql")))
-        options = {"PGOPTIONS": "-c client_min_messages=warning"}
-        quiet = subprocess.run(
-            [*connect, "-d", NAME], input=script, text=True, env={**os.environ, **options}, capture_output=True
-        )
-        if quiet.returncode != 0:
-            raise SystemExit(f"LiteLLM's tables cannot be made: {quiet.stderr}")
-        yield f"postgresql://{NAME}@localhost/{NAME}?host={data}"
+        (migrations,) = PROXY.glob("lib/python*/site-packages/litellm_proxy_extras/migrations")
+        tables = "\n;".join(each.read_text() for each in sorted(migrations.glob("*/migration.sql")))
+        subprocess.run([*connect, "-d", NAME], check=True, input=tables, text=True, capture_output=True)
+        yield f"postgresql://{NAME}@localhost/{NAME}?host={sockets}"
 
 
 @contextmanager
 def gateway(folder: Path, config: Path, port: int, database_url: str, master_key: str) -> Generator[str]:
     """Run the proxy and yield its address."""
-    engine = ENVIRONMENT / "query-engine"
+    engine = PROXY / "query-engine"
     environment = {
         **os.environ,
-        "PATH": f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}",
+        "PATH": f"{PROXY / 'bin'}:{os.environ['PATH']}",
         "HOME": str(folder),
         "DATABASE_URL": database_url,
         "LITELLM_MASTER_KEY": master_key,
@@ -153,23 +150,20 @@ def gateway(folder: Path, config: Path, port: int, database_url: str, master_key
         "CHECKPOINT_DISABLE": "1",
         "PYTHONUNBUFFERED": "1",
     }
-    command = [ENVIRONMENT / "bin" / "litellm", "--config", config, "--host", "127.0.0.1", "--port", str(port)]
-    with running(command, "Uvicorn running on", stop=signal.SIGTERM, env=environment, cwd=folder):
+    command = [PROXY / "bin" / "litellm", "--config", config, "--host", "127.0.0.1", "--port", str(port)]
+    with running(command, "Uvicorn running on", signal.SIGTERM, env=environment, cwd=folder):
         yield f"http://127.0.0.1:{port}"
 
 
-def make_key(url: str, master_key: str, user: User) -> str:
+def make_key(port: int, master_key: str, user: User) -> str:
     """Return a new virtual key of the user, with the user's budget and models."""
-    body = {"user_id": user.name, "key_alias": user.name, "max_budget": user.budget_usd, "models": user.models}
-    return str(ask(url, "/key/generate", master_key, body)["key"])
-
-
-def ask(url: str, path: str, key: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
-    """Return the gateway's answer to a request."""
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    request = urllib.request.Request(url + path, json.dumps(body).encode() if body else None, headers)
-    with urllib.request.urlopen(request, timeout=START_S) as response:
-        return dict(json.load(response))
+    wanted = {"user_id": user.name, "key_alias": user.name, "max_budget": user.budget_usd, "models": user.models}
+    connection = HTTPConnection("127.0.0.1", port, timeout=START_S)
+    headers = {"Authorization": f"Bearer {master_key}", "Content-Type": "application/json"}
+    connection.request("POST", "/key/generate", json.dumps(wanted), headers)
+    answered = json.load(connection.getresponse())
+    connection.close()
+    return str(answered["key"])
 
 
 def free_port() -> int:
@@ -185,22 +179,21 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=HERE / "config.yaml", help="the models, in LiteLLM's format")
     parser.add_argument("--port", type=int, default=4000, help="0 takes a free one")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     master_key = os.environ.get("LITELLM_MASTER_KEY") or f"sk-{secrets.token_hex(16)}"
-    port, config = options.port or free_port(), options.config.resolve()
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="gateway-") as folder,
-            database(Path(folder)) as database_url,
-            gateway(Path(folder), config, port, database_url, master_key) as url,
-        ):
-            print(f"gateway  {url}\nmaster   {master_key}")
-            for user in USERS:
-                print(f"{user.name:8} {make_key(url, master_key, user)}  {user.budget_usd} $  {', '.join(user.models)}")
-            sys.stdout.flush()
-            signal.pause()
-    except KeyboardInterrupt:
-        pass
+    port = options.port or free_port()
+    with (
+        suppress(KeyboardInterrupt),
+        tempfile.TemporaryDirectory(prefix="gateway-") as folder,
+        database(Path(folder)) as database_url,
+        gateway(Path(folder), options.config.resolve(), port, database_url, master_key) as url,
+    ):
+        print(f"gateway  {url}\nmaster   {master_key}")
+        for user in USERS:
+            key = make_key(port, master_key, user)
+            print(f"{user.name:8} {key}  {user.budget_usd} $  {', '.join(user.models)}")
+        sys.stdout.flush()
+        signal.pause()
 
 
 if __name__ == "__main__":
