@@ -50,7 +50,7 @@ class User:
 
 USERS = (
     User(name="ada", budget_usd=5.0, models=("coder", "coder-large")),
-    User(name="ben", budget_usd=0.01, models=("coder",)),
+    User(name="ben", budget_usd=0.001, models=("coder",)),
 )
 
 
