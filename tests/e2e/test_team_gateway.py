@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -71,6 +72,19 @@ def block(language: str) -> str:
     """Return the page's only block in a language."""
     (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
     return found
+
+
+def test_the_prices_of_the_administrators_file_are_those_of_the_gateway() -> None:
+    config = yaml.safe_load((EXAMPLE / "config.yaml").read_text(encoding="utf-8"))
+    gateways = {
+        f"litellm_proxy/{each['model_name']}": {
+            "input_usd_per_mtok": pytest.approx(each["model_info"]["input_cost_per_token"] * 1e6),
+            "output_usd_per_mtok": pytest.approx(each["model_info"]["output_cost_per_token"] * 1e6),
+        }
+        for each in config["model_list"]
+    }
+
+    assert tomllib.loads(block("toml"))["models"] == gateways
 
 
 @pytest.fixture(scope="module")
