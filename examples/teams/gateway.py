@@ -35,7 +35,7 @@ PROXY = HERE.parents[1] / ".venv" / "litellm-proxy"
 NAME = "litellm"
 """Name of the database and of its user."""
 
-START_S = 90.0
+START_S = 200.0
 STOP_S = 20.0
 
 

@@ -30,7 +30,7 @@ PAGE = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
 
 WAIT_S = 40.0
 
-pytestmark = pytest.mark.timeout(300)  # the gateway's start takes 15 s of a core, which many may share
+pytestmark = pytest.mark.timeout(300)  # the start takes 20 s of a core, which many may share
 
 COST = 1_000 * 0.4e-6 + 200 * 1.6e-6
 """Cost of one answer of `coder` by the prices of `config.yaml`."""
