@@ -5,6 +5,7 @@ A span holds the turn's own messages: export them only if the user has asked for
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -33,11 +34,15 @@ class BaseSpan:
     began_ns: int = field(default_factory=time.time_ns)
     ended_ns: int = 0
     """End time; 0 until it has ended."""
+    trace_id: int = field(init=False)
+    span_id: int = field(init=False)
 
     def __post_init__(self) -> None:
         is_root = isinstance(self, TurnSpan) and not self.is_subagent  # the end of another turn may have started it
         self.parent = None if is_root else _open.get()
         self.agent = self.agent or (self.parent.agent if self.parent else "")
+        self.trace_id = self.parent.trace_id if self.parent else random.getrandbits(128)
+        self.span_id = random.getrandbits(64)
 
     @property
     def seconds(self) -> float:
@@ -102,6 +107,12 @@ Telemetry = Callable[[Span], None]
 """Port that receives a span when it begins and again when it has ended. Must not block, and raises nothing."""
 
 _open: ContextVar[Span | None] = ContextVar("open_span", default=None)
+
+
+def traceparent() -> str | None:
+    """Return the header of W3C Trace Context by which a server's spans become children of the open span."""
+    span = _open.get()
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-01" if span else None
 
 
 def no_telemetry(span: Span) -> None:

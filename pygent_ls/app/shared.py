@@ -40,13 +40,18 @@ class Shared:
         for the user.
         """
         self.state_folder = state_folder()
-        self.telemetry = AppTelemetry(options_of(os.environ))
+        telemetry = options_of(os.environ)
+        self.telemetry = AppTelemetry(telemetry)
         self.live = LiveSessions()
         self.write_log = WriteLog()
         self.kept = SessionStorage(self.state_folder)
         self.keys = saved_keys()
         self.editor_keys = EditorKeys(os.environ)
-        self._models = ModelResources(saved_keys=self.keys, catalog=ModelCatalog(self.state_folder / "models"))
+        self._models = ModelResources(
+            saved_keys=self.keys,
+            catalog=ModelCatalog(self.state_folder / "models"),
+            sends_trace_context=telemetry.traces,
+        )
         self._processes = LocalProcesses()
         self._own = (self.state_folder, user_file().parent, *([socket] if socket else []))
 

@@ -173,6 +173,8 @@ Consider together:
   `exclusive`. Enforce with rules rather than with hooks: a hook that fails has no effect.
 - `shell_timeout_s` limits the default; a call can set its own timeout, up to an hour.
 
+[teams.md](teams.md#settings-for-all-users) has a file for a team that shares a gateway.
+
 The file protects users from mistakes, and from projects, editors, extensions and models that ask for more. It does not
 hold against a user who runs another program, or a changed copy of pygent-ls: for that, restrict the network and the
 machine.

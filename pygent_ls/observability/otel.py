@@ -20,6 +20,7 @@ from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetr
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from pygent_ls import __version__
@@ -248,6 +249,26 @@ def measured(span: Span, told: Mapping[str, Any]) -> Iterator[tuple[str, float, 
             pass
 
 
+class SpanIds(IdGenerator):
+    """Gives the SDK the ids that a span already has: requests have named them."""
+
+    def __init__(self) -> None:
+        self.trace_id = 0
+        self.span_id = 0
+
+    def generate_trace_id(self) -> int:
+        """Return the id of the trace of the span that is being started."""
+        return self.trace_id
+
+    def generate_span_id(self) -> int:
+        """Return the id of the span that is being started."""
+        return self.span_id
+
+    def is_trace_id_random(self) -> bool:
+        """Return True, as samplers want to know."""
+        return True
+
+
 class SpanWriter:
     """Converts ended spans to OpenTelemetry spans and histograms; for one thread.
 
@@ -258,7 +279,8 @@ class SpanWriter:
         """Create the writer; `spans` and `metrics` receive the exports, and None disables either."""
         own = {"service.name": NAME, **OTELResourceDetector().detect().attributes, "service.version": __version__}
         resource = Resource.create(own)
-        self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
+        self._ids = SpanIds()
+        self._traces = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
         if spans is not None:
             self._traces.add_span_processor(spans)
         readers = [metrics] if metrics is not None else []
@@ -291,6 +313,7 @@ class SpanWriter:
         if span not in self._begun:
             context = trace.set_span_in_context(self._begin(span.parent)) if span.parent else None
             kind = SpanKind.CLIENT if isinstance(span, ModelCallSpan) else SpanKind.INTERNAL
+            self._ids.trace_id, self._ids.span_id = span.trace_id, span.span_id
             self._begun[span] = self._tracer.start_span(name_of(span), context, kind=kind, start_time=span.began_ns)
         return self._begun[span]
 

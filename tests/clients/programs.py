@@ -8,7 +8,7 @@ MISSING = Path(__file__).parents[2] / "build" / "editors-missing"
 
 
 def are_here(*names: str) -> bool:
-    """Return False if one of `emacs`, `vim`, `tmux`, `luacheck`, `espeak-ng` is missing: a conftest then leaves out its
-    tests. Without a check they count as present, and their tests report what is missing."""
+    """Return False if one of `emacs`, `vim`, `tmux`, `luacheck`, `espeak-ng`, `initdb` is missing: a conftest then
+    leaves out its tests. Without a check they count as present, and their tests report what is missing."""
     missing = MISSING.read_text(encoding="utf-8").split() if MISSING.exists() else []
     return not set(names) & set(missing)

@@ -13,7 +13,9 @@ from tests.clients.programs import are_here
 from tests.e2e.lsp_client import EditorClient, editor_client
 from tests.model_server import ModelServer, Received, Step
 
-collect_ignore = [] if are_here("espeak-ng") else ["test_voice.py"]
+NEEDS = {"test_voice.py": "espeak-ng", "test_team_gateway.py": "initdb"}
+
+collect_ignore = [file for file, program in NEEDS.items() if not are_here(program)]
 
 SHARED = pytest.mark.asyncio(loop_scope="session")
 """Mark for tests that use `editor`, whose daemon they share: they run in its event loop."""

@@ -2,62 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment, script
-
-NEEDED = ("passwd", "group", "ld.so.cache", "localtime")
-"""Files of /etc that programs need."""
+from tests.e2e.admin_namespace import Namespace
+from tests.e2e.command_line import script
 
 WRITES = {"tool_calls": [{"name": "create_file", "input": {"path": "made", "content": "x"}}]}
 
 
-class Namespace:
-    """A root folder like the machine's, except for /etc, in which this user is root."""
-
-    def __init__(self, folder: Path) -> None:
-        self.etc = folder / "etc"
-        self.folder = folder / "project"
-        self.home = folder / "home"
-        for each in (self.etc / "pygent-ls", self.folder, self.home):
-            each.mkdir(parents=True)
-        for name in NEEDED:
-            if Path("/etc", name).is_file():
-                shutil.copy(Path("/etc", name), self.etc / name)
-
-    @property
-    def file(self) -> Path:
-        """The file that is /etc/pygent-ls/config.toml inside."""
-        return self.etc / "pygent-ls" / "config.toml"
-
-    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run the command inside."""
-        outside = ("etc", "proc", "dev")
-        binds: list[str] = []
-        for each in sorted(Path("/").iterdir()):
-            if each.is_symlink():
-                binds += ["--symlink", str(each.readlink()), str(each)]
-            elif each.is_dir() and each.name not in outside:
-                binds += ["--bind", str(each), str(each)]
-        own = ["--bind", str(self.etc), "/etc", "--proc", "/proc", "--dev", "/dev", "--chdir", str(self.folder)]
-        return subprocess.run(
-            ["bwrap", "--unshare-user", "--uid", "0", "--gid", "0", *binds, *own, "--", *COMMAND, *arguments],
-            env=clean_environment(self.home, PYGENT_MODEL=script(self.home, WRITES, {"text": "done"}), **variables),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=WAIT_S,
-            check=False,
-        )
-
-
 @pytest.fixture
 def namespace(tmp_path: Path) -> Namespace:
-    return Namespace(tmp_path)
+    made = Namespace(tmp_path)
+    made.variables["PYGENT_MODEL"] = script(made.home, WRITES, {"text": "done"})
+    return made
 
 
 def test_without_the_file_a_turn_does_what_the_user_allows(namespace: Namespace) -> None:

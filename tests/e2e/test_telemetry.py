@@ -3,84 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tests.e2e.collector import collector
 from tests.e2e.command_line import clean_environment, run, script, tool
 from tests.e2e.raw import raw_client
 
 PROMPT = "please change the colour of the shed"
 
 KEY = "sk-ant-api03-0123456789abcdefghijklmnop"
-
-
-class Collector:
-    """What came, by its path."""
-
-    def __init__(self, url: str, holds: threading.Event | None) -> None:
-        self.url = url
-        self.holds = holds
-        self.bodies: dict[str, list[bytes]] = {}
-        self.keys: set[str | None] = set()
-
-    def spans(self) -> dict[str, bytes]:
-        """The id of each span's parent, by its name."""
-        requests = map(ExportTraceServiceRequest.FromString, self.bodies["/v1/traces"])
-        return {
-            span.name: span.parent_span_id
-            for request in requests
-            for resource in request.resource_spans
-            for scope in resource.scope_spans
-            for span in scope.spans
-        }
-
-    def metrics(self) -> set[str]:
-        """Their names."""
-        requests = map(ExportMetricsServiceRequest.FromString, self.bodies["/v1/metrics"])
-        return {
-            metric.name
-            for request in requests
-            for resource in request.resource_metrics
-            for scope in resource.scope_metrics
-            for metric in scope.metrics
-        }
-
-
-@contextmanager
-def collector(*, holds: threading.Event | None = None) -> Generator[Collector]:
-    """A collector on the loopback; one that `holds` answers nothing until that is set."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            if holds:
-                holds.wait()
-            made.bodies.setdefault(self.path, []).append(body)
-            made.keys.add(self.headers.get("api-key"))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    made = Collector(f"http://127.0.0.1:{server.server_port}", holds)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield made
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.fixture

@@ -42,8 +42,11 @@ _NO_KEY = re.compile(
     re.I,
 )
 _BAD_KEY = re.compile(r"api.?key (is )?(not valid|not found|invalid|expired)|(invalid|incorrect).{0,3}api.?key", re.I)
+BUDGET_CODE = "budget_exceeded"
+"""Code of a LiteLLM proxy; its status is 422, 429 or 400, depending on the version."""
 EXHAUSTED_CODES = frozenset(
     {
+        BUDGET_CODE,
         "insufficient_quota",
         "billing_hard_limit_reached",
         "billing_not_active",
@@ -134,6 +137,16 @@ def error_codes(chain: Sequence[BaseException]) -> frozenset[str]:
 def is_malformed_call(chain: Sequence[BaseException]) -> bool:
     """Whether the provider could not parse the tool call that the model wrote."""
     return bool(error_codes(chain) & _BAD_CALL_CODES)
+
+
+def is_over_budget(chain: Sequence[BaseException]) -> bool:
+    """Whether a budget that a gateway's administrator has set is spent."""
+    return BUDGET_CODE in error_codes(chain)
+
+
+def has_no_access_to_model(chain: Sequence[BaseException]) -> bool:
+    """Whether a LiteLLM proxy accepts the key, but not for this model."""
+    return any(code.endswith("_model_access_denied") for code in error_codes(chain))
 
 
 def is_too_large_for_limit(chain: Sequence[BaseException]) -> bool:

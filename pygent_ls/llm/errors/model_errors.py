@@ -21,7 +21,9 @@ from pygent_ls.llm.errors.kinds import (
     EXHAUSTED_CODES,
     Verdict,
     error_codes,
+    has_no_access_to_model,
     is_malformed_call,
+    is_over_budget,
     is_too_large_for_limit,
     kind_of,
     takes_no_tools,
@@ -184,6 +186,14 @@ _WHAT_TO_DO: Mapping[ModelErrorType, str] = {
 
 _EXHAUSTED_SENTENCE = "Quota of {who} used up{said}. Check your plan there, or choose another model."
 
+_BUDGET_SENTENCE = (
+    "A budget at {who} is spent{said}. Ask the administrator of this gateway, or choose a model of another provider."
+)
+
+_NO_ACCESS_SENTENCE = (
+    "{who} does not allow {name} with your key{said}. Choose another model, or ask the administrator of this gateway."
+)
+
 _NO_TOOLS_SENTENCE = (
     "{who} does not support tools with {name}{said}. Set `text_tool_calls` to `auto` or `on` to call tools as text."
 )
@@ -229,9 +239,11 @@ def _message(verdict: Verdict, detail: str, called: Called, chain: Sequence[Base
 def _sentence(verdict: Verdict, chain: Sequence[BaseException]) -> str:
     failure = _class(verdict, chain)
     if failure is ExhaustedError:
-        return _EXHAUSTED_SENTENCE
+        return _BUDGET_SENTENCE if is_over_budget(chain) else _EXHAUSTED_SENTENCE
     if failure is NoToolsError:
         return _NO_TOOLS_SENTENCE
+    if verdict[0] == "auth" and has_no_access_to_model(chain):
+        return _NO_ACCESS_SENTENCE
     if verdict[0] == "server" and is_malformed_call(chain):
         return _MALFORMED_CALL_SENTENCE
     if verdict[0] == "context_window" and is_too_large_for_limit(chain):

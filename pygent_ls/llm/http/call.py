@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from pygent_ls.agent.ports.model import Chunk
+from pygent_ls.agent.telemetry import traceparent
 from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError
@@ -89,6 +90,9 @@ class Native(Struct, kw_only=True):
     ) -> HttpCall:
         """Return a request; the user's headers override ours."""
         ours = {"Content-Type": "application/json", "Accept": "text/event-stream", **headers}
+        span = traceparent() if self.resources.sends_trace_context and target.called.address else None
+        if span:
+            ours["traceparent"] = span
         own = {name.lower() for name in self.endpoint.extra_headers}
         kept = {name: value for name, value in ours.items() if name.lower() not in own}
         return HttpCall(

@@ -20,6 +20,8 @@ class HttpResources(Struct, frozen=True, kw_only=True):
     refusals: Refusals = field(default_factory=Refusals)
     saved_keys: SavedKeys = field(default_factory=NoSavedKeys)
     """Keys that the user entered with `pygent-ls setup`."""
+    sends_trace_context: bool = False
+    """Whether requests to addresses that the user has set name the span that they belong to."""
 
     async def close(self) -> None:
         """Close every connection. No model is called afterwards."""
