@@ -1,4 +1,4 @@
-"""Earlier states of a file under review, which the editor's undo leads to."""
+"""A file under review: its earlier states, which the editor's undo leads to, and texts that are read of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_file_that_was_read_while_it_was_empty_is_compared_with_what_it_was_be
     old: str, new: str, written: str
 ) -> None:
     def after(*texts: str) -> tuple[PendingFile, list[int]]:
-        reviewed = ReviewedFile(PendingFile(Path("/a.py"), old, new, "s"), lambda *_: None)
+        reviewed = ReviewedFile(PendingFile(Path("/a.py"), old, new, "s"), lambda _entry, _before: None)
         ids = [each.id for each in reviewed.file.hunks]
         for text in texts:
             reviewed.catch_up(text)
