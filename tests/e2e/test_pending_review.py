@@ -606,6 +606,56 @@ async def test_hunks_that_another_program_removes_wait_again_once_it_brings_them
     assert path.read_text() == f"mine\n{TEXT}"
 
 
+@pytest.mark.parametrize("n_chars", [None, 0, 60], ids=["missing", "empty", "half"])
+@pytest.mark.parametrize("n_events", [1, 2])
+async def test_hunks_wait_again_in_a_file_that_was_read_while_another_program_wrote_it(
+    folder: Path, n_chars: int | None, n_events: int
+) -> None:
+    with ModelServer(TWO_EDITS) as model:
+        async with drawing(folder, model) as client:
+            path = written(folder)
+            await client.editor.turn("shout")
+            await client.hunks(path.as_uri(), 2)
+            text = f"mine\n{path.read_text()}"
+            changed = {"changes": [{"uri": path.as_uri(), "type": 2}]}
+            if n_chars is None:
+                path.unlink()
+            else:
+                path.write_text(text[:n_chars])
+            for _ in range(n_events):
+                client.editor.tell("workspace/didChangeWatchedFiles", changed)
+            await client.hunks(path.as_uri(), 1 if n_chars else 0)
+            path.write_text(text)
+            client.editor.tell("workspace/didChangeWatchedFiles", changed)
+            hunks = await client.hunks(path.as_uri(), 2)
+            left = await client.decide("reject", uri=path.as_uri())
+
+    assert [each["newText"] for each in hunks] == ["LINE 5\n", "LINE 15\nand more\n"]
+    assert left == {"left": 0}
+    assert path.read_text() == f"mine\n{TEXT}"
+
+
+async def test_hunks_wait_again_in_an_open_file_that_was_read_while_another_program_wrote_it(folder: Path) -> None:
+    with ModelServer(TWO_EDITS) as model:
+        async with drawing(folder, model) as client:
+            path = written(folder)
+            uri = client.editor.documents.open(path)
+            await client.editor.turn("shout")
+            client.editor.documents.save(uri)
+            await client.hunks(uri, 2)
+            text = path.read_text()
+            path.write_text("")
+            await client.decide("reject", uri=uri)
+            vanished = client.editor.pending[uri]["hunks"]
+            path.write_text(text)
+            client.editor.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": uri, "type": 2}]})
+            await client.hunks(uri, 2)
+            await client.decide("reject", uri=uri)
+
+            assert vanished == []
+            assert client.editor.documents.text(uri) == TEXT
+
+
 async def test_deleted_files_of_a_folder_that_the_user_renames_come_back_in_it(folder: Path) -> None:
     (folder / "old").mkdir()
     program, text = folder / "old" / "a.bin", folder / "old" / "a.txt"

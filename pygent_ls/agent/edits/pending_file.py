@@ -102,6 +102,11 @@ class PendingFile:
         if len(authors) == len(self.hunks):
             self.hunks = tuple(replace(each, author=of) for each, of in zip(self.hunks, authors, strict=True))
 
+    def return_to(self, earlier: PendingFile) -> None:
+        """Return to a copy of this file that was made earlier."""
+        self.baseline, self.current, self.hunks = earlier.baseline, earlier.current, earlier.hunks
+        self.is_typed_in = earlier.is_typed_in
+
     # Decisions
 
     def accept(self, hunks: Sequence[PendingHunk]) -> None:

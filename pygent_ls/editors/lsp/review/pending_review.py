@@ -154,7 +154,7 @@ class PendingReview:
             entry = self._follow(PendingFile(path, old, text, session_id))
         else:
             is_loaded = entry.n_holds == 0 and self._buffers.current(path) is not None
-            entry.file.made(old, text, session_id, may_contain=is_loaded)
+            entry.made(old, text, session_id, may_contain=is_loaded)
         entry.removed = None
         if text is None and before is not None:
             entry.removed = WriteText(path=path, before=None, text=before.text, encoding=before.encoding, mode=mode)
@@ -227,7 +227,6 @@ class PendingReview:
         if stored.current is None:
             entry.removed = stored.removed
         entry.remember(entry.state(self._standing(path)))
-        self._look(entry)
         self.file_changed(path)
         self._changed(path)
 
@@ -317,6 +316,7 @@ class PendingReview:
             buffer = self._buffers.get(entry.path)
             if buffer is not None:
                 entry.is_unsaved = buffer.is_dirty
+                self._look(entry)
             elif not entry.n_holds:
                 self._read_closed(entry)
             self.on_change(entry.path)  # the version of the document may be another one
@@ -365,8 +365,8 @@ class PendingReview:
         """Review a file again that is as it was once, such as after the redo of a turn."""
         buffer = self._buffers.current(entry.path)
         text = buffer.text if buffer is not None else read_text_now(entry.path)
-        state = next((each for each in reversed(entry.states) if each.current == text), None)
-        if entry.path in self._entries or state is None or state.baseline == text:
+        state = entry.find_again(text, is_typed=buffer is not None and buffer.is_dirty)
+        if entry.path in self._entries or state is None:
             return
         del self._gone[entry.path]
         entry.restore(state)
@@ -505,7 +505,7 @@ class PendingReview:
         self._rejections = [*self._rejections, *rejections][-MAX_REJECTIONS:]
         with self._holding([file.path]):
             await self._apply(f"Reject changes in {workspace.shown(file.path)}", operation)
-            file.reject(hunks)
+            entry.reject(hunks)
             for each in rejections:
                 each.stands = True
             entry.remember(entry.state(self._standing(file.path)))
@@ -591,7 +591,7 @@ class PendingReview:
             buffer = self._buffers.current(path)
             entry.catch_up(buffer.text if buffer is not None and not buffer.out_of_step else text)
         elif entry.file.current is not None:
-            self._forget(entry)
+            self._let_go(entry)
 
     def _forget(self, entry: ReviewedFile) -> None:
         if self._entries.get(entry.path) is entry:

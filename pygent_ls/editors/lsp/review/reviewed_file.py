@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from pathlib import Path
@@ -91,6 +92,9 @@ class ReviewedFile(Struct, eq=False):
     is_unsaved: bool = False
     """Whether the text came from the editor, and may not be on the disk."""
     _is_in_step: bool = True
+    _whole: PendingFile | None = None
+    """The file before hunks vanished from a text that was read; later texts are compared with it. Another program may
+    have been writing that text, and others remove changes for a moment, such as `git pull --autostash`."""
 
     @property
     def path(self) -> Path:
@@ -101,7 +105,8 @@ class ReviewedFile(Struct, eq=False):
         """Length of all texts that are kept of it."""
         n_removed = len(self.removed.content) if isinstance(self.removed, RemovedFile) else 0
         n_states = sum(len(each.baseline or "") + len(each.current or "") for each in self.states)
-        return self.file.n_chars + n_removed + n_states
+        n_whole = self._whole.n_chars if self._whole is not None else 0
+        return self.file.n_chars + n_removed + n_states + n_whole
 
     def is_at(self, text: str) -> bool:
         """Implement `Follower`."""
@@ -115,9 +120,10 @@ class ReviewedFile(Struct, eq=False):
         before = self.state()
         self.is_unsaved = True
         if self._is_in_step:
+            self._whole = None
             self.file.changed(start, end, new, text)
         else:
-            self.file.catch_up(text)
+            self.compare(text)
         self.on_typed(self, before)
 
     def catch_up(self, text: str | None) -> None:
@@ -126,8 +132,22 @@ class ReviewedFile(Struct, eq=False):
             return
         if self.n_holds == 0 and text != self.file.current:
             before = self.state()
-            self.file.catch_up(text)
+            self.compare(text)
             self.on_typed(self, before)
+
+    def compare(self, text: str | None) -> None:
+        """Update to a text that was not typed."""
+        whole = self._whole or copy.copy(self.file)
+        self.file.return_to(whole)
+        self.file.catch_up(text)
+        self._whole = whole if len(self.file.hunks) < len(whole.hunks) else None
+
+    def made(self, old: str | None, new: str | None, author: str, *, may_contain: bool) -> None:
+        """Note a change of the agent, as `PendingFile.made` does."""
+        if not may_contain:
+            self.compare(old)
+        self._whole = None
+        self.file.made(old, new, author, may_contain=may_contain)
 
     def state(self, standing: Iterable[Rejection] = ()) -> FileState:
         """Return the state of now."""
@@ -141,8 +161,14 @@ class ReviewedFile(Struct, eq=False):
         """Accept hunks, in order, also in the earlier states, to which the editor's undo may lead."""
         ids = {each.id for each in hunks}
         is_whole = self.file.baseline is None or self.file.current is None
+        self._whole = None
         self.file.accept(hunks)
         self.states = [] if is_whole else [each.accepted(ids) for each in self.states]
+
+    def reject(self, hunks: Sequence[PendingHunk]) -> None:
+        """Note that hunks, in order, were rejected."""
+        self._whole = None
+        self.file.reject(hunks)
 
     def operation(self, document: Document | None, text: str | None) -> WriteText | DeleteFile:
         """Return the operation that leaves this text. Raises `ToolError` if it would delete what the user has typed."""
@@ -160,7 +186,19 @@ class ReviewedFile(Struct, eq=False):
 
     def find(self) -> FileState | None:
         """Return the state with the text of now."""
-        return next((each for each in reversed(self.states) if each.current == self.file.current), None)
+        return self._state_with(self.file.current)
+
+    def find_again(self, text: str | None, *, is_typed: bool) -> FileState | None:
+        """Return the state with this text of a file that is no longer reviewed; None if nothing waits in it. A text on
+        the disk may contain hunks again that had vanished."""
+        state, whole = self._state_with(text), self._whole or self.file
+        if state is None and not is_typed and None not in (text, whole.baseline, whole.current) and whole.hunks:
+            self.compare(text)
+            state = self.state()
+        return None if state is None or state.baseline == text else state
+
+    def _state_with(self, text: str | None) -> FileState | None:
+        return next((each for each in reversed(self.states) if each.current == text), None)
 
 
 class UndoableRejection(Struct, frozen=True):
