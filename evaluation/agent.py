@@ -45,7 +45,7 @@ LOG = "pygent-ls.jsonl"
 ERRORS = "pygent-ls.stderr"
 
 LIMITS = "error_max_turns|error_max_budget_usd|error_limit"
-"""Results of a turn that a limit ended: what it left is graded, and it is no error."""
+"""Results of a turn that a limit ended, which is graded like any other."""
 
 FAILURES = (
     ErrorPattern(r"Could not connect to ", NetworkConnectionError),

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
+from packaging.requirements import Requirement
 
 from pygent_ls import __version__
-from tests.evaluation.harbor import call, evaluate, result, reward, run, shell, trajectory
+from tests.evaluation.harbor import (
+    BUBBLEWRAP,
+    HARBOR,
+    ROOT,
+    TASKS,
+    call,
+    evaluate,
+    result,
+    reward,
+    run,
+    shell,
+    trajectory,
+)
 from tests.model_server import ModelServer, Step
 
 SOLVES = (
@@ -144,3 +162,30 @@ def test_an_agent_that_exceeds_the_time_of_the_task_is_ended_and_what_it_did_is_
         "total_cached_tokens": 0,
         "total_steps": 2,
     }
+
+
+def test_the_agent_is_installed_from_a_wheel_with_uv(tmp_path: Path) -> None:
+    """The dependencies, which need a network, are those of .venv; everything else is done in an image, too."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+    subprocess.run(build, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, timeout=50, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    dependencies = [Requirement(each).name for each in requires("pygent-ls") or ()]
+    (none := tmp_path / "none.txt").write_text("".join(f"{name}; python_version < '3'\n" for name in dependencies))
+    own = {"/installed-agent/uv": HARBOR / "uv", "/opt/none.txt": none, "/opt/packages": sysconfig.get_path("purelib")}
+    places = own if sys.base_prefix.startswith("/usr") else {**own, sys.base_prefix: sys.base_prefix}
+    mounts = [{"type": "bind", "source": str(each), "target": name, "read_only": True} for name, each in places.items()]
+    variables = [
+        *("UV_OFFLINE=1", "UV_OVERRIDE=/opt/none.txt", "PYTHONPATH=/opt/packages"),
+        f"UV_PYTHON={sys.base_prefix}/bin/python3",
+    ]
+
+    command = ["harbor", "run", "--yes", "--path", TASKS, "--jobs-dir", tmp_path, "--job-name", "job"]
+    command += ["--agent", "evaluation.agent:PygentAgent", "--model", "openai/gpt-4o"]
+    command += ["--env", BUBBLEWRAP, "--mounts", json.dumps(mounts)]
+    command += ["--ak", f"wheel={wheel}", "--ak", f"constraints={ROOT / '.ci' / 'pins.txt'}"]
+    command += [part for each in variables for part in ("--ae", each)]
+    with ModelServer((shell("echo 662 >total.txt; pwd"), Step(text="Done."))) as server:
+        run(*command, server=server)
+
+    assert reward(tmp_path / "job") == 1
+    assert result(tmp_path / "job")["agent_info"]["version"] == __version__
