@@ -63,7 +63,9 @@ class BubblewrapEnvironment(BaseEnvironment):
             (self._root / name).mkdir()
         (self._root / "tmp").mkdir(mode=0o1777)
         self._root.joinpath(self._workdir.lstrip("/")).mkdir(parents=True, exist_ok=True)
-        await self.ensure_dirs(self._mount_targets(writable_only=True))
+        made = await self.ensure_dirs(self._mount_targets(writable_only=True))
+        if made is not None and made.return_code:
+            raise RuntimeError(f"bubblewrap does not work here: {made.stderr}")
         await self._upload_environment_dir_after_start()
 
     @override
@@ -120,7 +122,7 @@ class BubblewrapEnvironment(BaseEnvironment):
         if self._root is None:
             raise RuntimeError("the environment was not started")
         arguments = [
-            shutil.which("bwrap") or "bwrap",
+            _bwrap(),
             "--die-with-parent",
             "--new-session",
             "--unshare-pid",

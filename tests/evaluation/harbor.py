@@ -31,8 +31,9 @@ def shell(command: str) -> Step:
 
 def environment(server: ModelServer | None = None) -> dict[str, str]:
     """The environment of Harbor, which asks no network; the server is the model `openai/gpt-4o`, which has a price."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYGENT_")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYGENT_", "XDG_"))}
     own = {"PYTHONPATH": str(ROOT), "HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    own["HOME"] = str(HARBOR.parent)
     return {**clean, **own, **(server.env() if server else {})}
 
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import requires
 from pathlib import Path
@@ -29,6 +30,7 @@ from tests.evaluation.harbor import (
     trajectory,
 )
 from tests.model_server import ModelServer, Step
+from tests.tools.repository import git
 
 SOLVES = (
     Step(thinking="First the file.", text="I read it.", calls=call("read_file", path="invoice.csv").calls),
@@ -189,3 +191,19 @@ def test_the_agent_is_installed_from_a_wheel_with_uv(tmp_path: Path) -> None:
 
     assert reward(tmp_path / "job") == 1
     assert result(tmp_path / "job")["agent_info"]["version"] == __version__
+
+
+def test_a_commit_is_evaluated_in_docker_with_its_own_wheel_and_versions(tmp_path: Path) -> None:
+    """Harbor resolves the arguments, and starts nothing."""
+    version = ("--model", "anthropic/claude-opus-5-5", "--version", "HEAD")
+
+    printed = run("python", "-m", "evaluation", "--results", tmp_path, "run", *version, "--", "--print-config")
+
+    config = json.loads(printed)
+    (agent,) = config["agents"]
+    assert (config["environment"]["type"], agent["model_name"]) == ("docker", "anthropic/claude-opus-5-5")
+    assert config["job_name"].startswith("HEAD-")
+    wheel, constraints = Path(agent["kwargs"]["wheel"]), Path(agent["kwargs"]["constraints"])
+    assert wheel.name == f"pygent_ls-{__version__}-py3-none-any.whl"
+    assert zipfile.is_zipfile(wheel)
+    assert constraints.read_text() == git(ROOT, "show", "HEAD:.ci/pins.txt")
