@@ -29,12 +29,14 @@ def to_trajectory(lines: Sequence[Line], instruction: str, version: str, model: 
     speakers: dict[str | None, list[Line]] = {None: []}
     for line in lines:
         speakers.setdefault(line.get("parent_tool_use_id"), []).append(line)
-    subagents = {parent for parent in speakers if parent is not None}
+    subagents = [
+        parent
+        for parent, said in speakers.items()
+        if parent is not None and any(line["type"] == "assistant" for line in said)
+    ]
     agent = Agent(name="pygent-ls", version=version, model_name=model)
     nested = [
-        Trajectory(trajectory_id=parent, agent=agent, steps=steps)
-        for parent in speakers
-        if parent is not None and (steps := _steps(speakers[parent], subagents))
+        Trajectory(trajectory_id=parent, agent=agent, steps=_steps(speakers[parent], subagents)) for parent in subagents
     ]
     steps = [Step(step_id=1, source="user", message=instruction)]
     steps += _steps(speakers[None], subagents, first=2)
@@ -56,7 +58,7 @@ def result_of(lines: Sequence[Line]) -> Line | None:
     return next((line for line in reversed(lines) if line["type"] == "result"), None)
 
 
-def _steps(lines: Iterable[Line], subagents: set[str], first: int = 1) -> list[Step]:
+def _steps(lines: Iterable[Line], subagents: Sequence[str], first: int = 1) -> list[Step]:
     steps: list[Step] = []
     steps_of_calls: dict[str, Step] = {}
     message_id: str | None = None
@@ -115,7 +117,7 @@ def _add_block(step: Step, block: Line) -> None:
             pass
 
 
-def _add_result(step: Step, block: Line, subagents: set[str]) -> None:
+def _add_result(step: Step, block: Line, subagents: Sequence[str]) -> None:
     call_id = block["tool_use_id"]
     result = ObservationResult(
         source_call_id=call_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import sysconfig
@@ -207,3 +208,13 @@ def test_a_commit_is_evaluated_in_docker_with_its_own_wheel_and_versions(tmp_pat
     assert wheel.name == f"pygent_ls-{__version__}-py3-none-any.whl"
     assert zipfile.is_zipfile(wheel)
     assert constraints.read_text() == git(ROOT, "show", "HEAD:.ci/pins.txt")
+
+
+def test_the_errors_by_which_harbor_decides_are_sentences_of_ours() -> None:
+    patterns = re.findall(
+        r'ErrorPattern\(r"(.+)", \w+\)', (ROOT / "evaluation" / "agent.py").read_text(encoding="utf-8")
+    )
+    sentences = (ROOT / "pygent_ls" / "llm" / "errors" / "model_errors.py").read_text(encoding="utf-8")
+
+    assert len(patterns) == 9
+    assert [each for pattern in patterns for each in pattern.split("|") if not re.search(each, sentences)] == []
