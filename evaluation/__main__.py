@@ -88,7 +88,7 @@ def _version(given: str, results: Path) -> Version:
     path = Path(given)
     if (path / "bin" / "pygent-ls").exists():
         return Version(path.resolve().name.lstrip("."), installed=path.resolve())
-    if path.is_file():
+    if path.suffix == ".whl":
         return _keep(path.name.split("-")[1], path, ROOT / PINS, results)
     if path.is_dir():
         described = ["git", "-C", given, "describe", "--always", "--dirty"]
@@ -127,7 +127,7 @@ def _install(version: Version) -> Path:
 def _mounted(installed: Path) -> list[str]:
     """Return arguments that mount an environment of this machine, with its Python, where the agent looks for it."""
     asked = "import json, sys, pygent_ls; print(json.dumps([sys.base_prefix, *pygent_ls.__path__]))"
-    answer = _call(installed / "bin" / "python", "-c", asked)
+    answer = _call(installed / "bin" / "python", "-I", "-c", asked)
     places = {"/installed-agent/venv": str(installed), **{each: each for each in (str(installed), *json.loads(answer))}}
     mounts = [
         {"type": "bind", "source": source, "target": target, "read_only": True}
