@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode test-agents recordings git sandbox editors litellm-proxy peers benchmark-peers test-nightly endurance check docs bench pins upgrade clean
+.PHONY: demo test test-vscode test-agents recordings git sandbox editors litellm-proxy peers benchmark-peers harbor eval eval-compare test-nightly endurance check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -13,7 +13,7 @@ demo: .venv/.installed
 	@$(PYTHON) -m pygent_ls demo
 
 # The types take a core for half a minute: they are checked beside the tests, and told after them.
-test: git sandbox .venv/.installed-dev editors litellm-proxy peers
+test: git sandbox .venv/.installed-dev editors litellm-proxy peers harbor
 	@.ci/test
 
 test-vscode: git sandbox .venv/.installed-dev peers
@@ -48,8 +48,22 @@ peers: .venv/.installed-dev
 benchmark-peers: .venv/.installed-dev
 	@.ci/benchmark-peers/install
 
+harbor: .venv/.installed-dev
+	@.ci/harbor/install
+
+# How many tasks the agent solves: MODEL=…, and DATASET=…, TASKS=…, VERSION=…, ENVIRONMENT=…, N_CONCURRENT=…, JOB=… and
+# ARGS='…' for Harbor (docs/evaluation.md). What comes of it is in build/eval.
+eval: .venv/.installed-dev harbor
+	@build/harbor/bin/python -m evaluation run $(if $(MODEL),--model '$(MODEL)') $(if $(DATASET),--dataset '$(DATASET)') \
+		$(if $(TASKS),--tasks '$(TASKS)') $(if $(VERSION),--version '$(VERSION)') $(if $(JOB),--job '$(JOB)') \
+		$(if $(ENVIRONMENT),--environment '$(ENVIRONMENT)') $(if $(N_CONCURRENT),--n-concurrent '$(N_CONCURRENT)') -- $(ARGS)
+
+# The results of several such runs side by side: JOBS='…' are their names.
+eval-compare: harbor
+	@build/harbor/bin/python -m evaluation compare $(JOBS)
+
 # The Python tests with 500 random examples of each property instead of 15: hours.
-test-nightly: git sandbox .venv/.installed-dev editors litellm-proxy peers
+test-nightly: git sandbox .venv/.installed-dev editors litellm-proxy peers harbor
 	$(PYTHON) -m pytest -n auto --hypothesis-profile=nightly -o timeout=0
 
 # Fuzzing, faults and a soak: HOURS=… for all parts together, PART='…' for some of them. What is collected stays in
@@ -59,10 +73,11 @@ endurance: git sandbox .venv/.installed-dev
 	@case " $(or $(PART),faults) " in *" faults "*) .ci/faketime;; esac
 	@$(PYTHON) -m tests.endurance --hours $(or $(HOURS),2) $(PART)
 
-check: .venv/.installed-dev
+check: .venv/.installed-dev harbor
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/pyright
+	@[ -e build/harbor-missing ] || { echo ".venv/bin/pyright -p evaluation"; .venv/bin/pyright -p evaluation; }
 	.venv/bin/lint-imports
 
 # Pages that are made from the code, and what the VS Code client has of them; a test fails when a committed one differs.

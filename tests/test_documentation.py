@@ -53,7 +53,7 @@ def test_every_test_of_a_client_that_is_named_exists(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page: str) -> None:
-    paths = re.findall(r"`((?:pygent_ls|tests|docs|clients|benchmarks)/[\w/.-]*)`", text_of(page))
+    paths = re.findall(r"`((?:pygent_ls|tests|docs|clients|benchmarks|evaluation)/[\w/.-]*)`", text_of(page))
 
     assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
 

@@ -471,7 +471,7 @@ def test_no_file_is_longer_than_a_person_reads() -> None:
     assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
 
 
-@pytest.mark.parametrize("folder", ["pygent_ls", "tests", "benchmarks"])
+@pytest.mark.parametrize("folder", ["pygent_ls", "tests", "benchmarks", "evaluation"])
 def test_no_file_or_folder_has_a_name_that_says_nothing(folder: str) -> None:
     parts = {part for source in sources(folder) for part in source.path.removesuffix(".py").split("/")}
 

@@ -90,6 +90,7 @@ FOLDERS = (
     "pygent_ls",
     "tests",
     "benchmarks",
+    "evaluation",
     "docs",
     ".ci",
     "clients/vscode/src",

@@ -1,0 +1,1 @@
+"""Measures how good the agent is, with Harbor: docs/evaluation.md. Everything here runs in Harbor's own environment."""

@@ -1,0 +1,2 @@
+#!/bin/sh
+awk -F, '{ total += $2 * $3 } END { print total }' /app/invoice.csv >/app/total.txt
