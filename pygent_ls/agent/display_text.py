@@ -44,6 +44,11 @@ def in_full(text: str) -> str:
     return shown.replace("\n", "\n    ")
 
 
+def capitalized(text: str) -> str:
+    """Return the text with a capital letter at its beginning; names in it stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def on_one_line(text: str) -> str:
     """Return the text, visible and without line breaks."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")

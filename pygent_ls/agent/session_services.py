@@ -62,6 +62,8 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     workspace: Workspace
     processes: Processes
+    remote: Processes | None = None
+    """Where commands run, if that is not this machine."""
     approver: Approver
     cache: ToolCache
     max_tool_result_chars: int

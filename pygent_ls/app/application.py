@@ -76,6 +76,7 @@ class Agent:
         from pygent_ls.app.commands import command_facts
         from pygent_ls.app.language import LanguageSupport
         from pygent_ls.app.mcp import McpSupport
+        from pygent_ls.app.remote import RemoteSupport
         from pygent_ls.app.setup import AppSetup
         from pygent_ls.app.shared import Shared
         from pygent_ls.app.storage import CHECKPOINTS
@@ -109,8 +110,8 @@ class Agent:
         """Whether there were skills when the settings were last taken."""
         self._mcp = McpSupport(front_end, self._processes, self._sample)
         self._language = LanguageSupport(front_end, self._processes)
+        self._remote = RemoteSupport(self._processes, self._project, self.state_folder)
         self._voice: Voice | None = None
-        """None until it is used."""
         self._setup = AppSetup(
             live=self._live,
             keys=self._shared.keys,
@@ -157,8 +158,7 @@ class Agent:
         return self.worktrees.agents if self._beside is None else ()
 
     def _project(self) -> Path | None:
-        """Return the first folder that the user has open, whose settings, stored rules and notes apply; None without a
-        folder."""
+        """Return the first folder that the user has open, if any; its settings, stored rules and notes apply."""
         return next(iter((self._beside or self)._front_end.workspace.folders), None)
 
     def _read_settings(self) -> Taken:
@@ -252,7 +252,8 @@ class Agent:
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         taken_names = [each.name for each in (*self._built_in(settings), *self._front_end.tools())]
         problems += self._live.untold(self._own_tools.tools(taken_names)[1])
-        problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys, search_of(settings)[1])))
+        offer = await self._remote.offer(settings.remote)
+        problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys, search_of(settings)[1], offer)))
         return TurnSettings(
             model=endpoints.model,
             mode=settings.mode,
@@ -283,6 +284,7 @@ class Agent:
         services.memory.secrets.know(self._shared.known_keys)
         environment = replace(
             services.environment,
+            remote=self._remote.of(settings.remote),
             search=search_of(settings)[0],
             notes=self._notes(),
             prompt_map_tokens=map_tokens_of(settings),
@@ -297,7 +299,7 @@ class Agent:
 
     @property
     def tools(self) -> ToolRegistry:
-        """Return the tools that a new session offers to its model; file tools only if there is a workspace folder."""
+        """Return the tools that a new session offers to its model."""
         return self._tools(self._settings)
 
     def _tools(self, settings: Settings, found: set[str] | None = None) -> ToolRegistry:
@@ -324,6 +326,7 @@ class Agent:
         return offered_tools(
             has_folder=bool(self._front_end.workspace.folders),
             shell_timeout_s=settings.shell_timeout_s,
+            place=remote.place if (remote := self._remote.of(settings.remote)) else "",
             has_skills=self._has_skills,
             has_memory=settings.memory.enabled,
             map_tokens=settings.repository_map.tokens,
@@ -375,8 +378,9 @@ class Agent:
         """Call the default model for an MCP server. Raises `ModelError`."""
         from pygent_ls.app.models import sampled
 
-        model = self._make_model(self._endpoints, self._endpoints.model)
-        return await sampled(model, request, self._settings.temperature)
+        return await sampled(
+            self._make_model(self._endpoints, self._endpoints.model), request, self._settings.temperature
+        )
 
     async def commit_message(self, folder: Path | None) -> str:
         """Implement `Core`."""
@@ -456,7 +460,7 @@ class Agent:
             return None
 
     def rules(self) -> Sequence[Rule]:
-        """Return the rules stored by "Always allow" for this workspace, and those of the settings."""
+        """Return the stored rules of this workspace, and those of the settings."""
         return [*self._rules().load(), *self._settings.permissions]
 
     def forget_rule(self, text: str) -> bool:
@@ -493,15 +497,11 @@ class Agent:
         )
 
     def _look_up_variants(self) -> Variants:
-        """Return the agents from the current settings; workspace settings that the user was not asked about are left
-        out.
-        """
+        """Return the agents from the current settings, without workspace settings that the user was not asked about."""
         return variants_of(self._read_settings())
 
     def _first_folder(self) -> Path:
-        """Return the first workspace folder, which may change; the daemon's working directory if the workspace has no
-        folder.
-        """
+        """Return the first workspace folder, which may change; without one, the daemon's working directory."""
         return next(iter(self._front_end.workspace.folders), None) or Path.cwd()
 
     def _rules(self) -> FileRuleStore:
@@ -522,6 +522,7 @@ class Agent:
         environment = Environment(
             workspace=self._front_end.workspace,
             processes=self._front_end.around_processes(self._processes),
+            remote=self._remote.of(self._settings.remote),
             web=HttpWeb(self._processes),
             pictures=PictureConverter(self._processes),
             search=search_of(self._settings)[0],
@@ -576,8 +577,7 @@ class Agent:
 
     def _endpoints_of(self, taken: Taken) -> Endpoints:
         """Return the provider endpoints. May read saved keys."""
-        model, _ = model_and_reason(taken.loaded, self._models.saved_keys)
-        return endpoints_of(taken.loaded, model)
+        return endpoints_of(taken.loaded, model_and_reason(taken.loaded, self._models.saved_keys)[0])
 
     @cached_property
     def _external_models(self) -> ExternalModels:

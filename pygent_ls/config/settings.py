@@ -38,6 +38,7 @@ from pygent_ls.config.tables import (
     ContextTable,
     Edits,
     MemoryTable,
+    RemoteTable,
     RepositoryMapTable,
     Retry,
     VoiceTable,
@@ -365,6 +366,7 @@ class Settings(Table, frozen=True, kw_only=True):
     voice: VoiceTable = VoiceTable()
     completion: CompletionTable = CompletionTable()
     compaction: CompactionTable = CompactionTable()
+    remote: RemoteTable = RemoteTable()
     retry: Retry = Retry()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, ClassVar, Literal
 
 from pygent_ls.config.table import MOST, Table, about
 
@@ -165,6 +166,56 @@ class VoiceTable(Table, frozen=True, kw_only=True):
     silence_s: Annotated[
         float, about("Time in seconds without speech after which voice input stops; 0 means never.", ge=0, le=MOST)
     ] = 300.0
+
+
+_COMMANDS = re.compile(r"(?:(?:docker|podman):[A-Za-z0-9][\w.-]*|ssh:[A-Za-z0-9][\w.@:/\[\]-]*)?", re.ASCII)
+
+
+def _place_of_commands(value: str) -> None:
+    """Raises ValueError for no place; none has a name that begins like an option."""
+    if not _COMMANDS.fullmatch(value):
+        raise ValueError("expected `docker:NAME`, `podman:NAME` or `ssh:HOST`")
+
+
+def _absolute(value: str) -> None:
+    """Raises ValueError for a relative path."""
+    if value and not value.startswith("/"):
+        raise ValueError("expected an absolute path")
+
+
+def _user(value: str) -> None:
+    """Raises ValueError for anything but a name or number of a user."""
+    if not re.fullmatch(r"(?:\w[\w.:-]*)?", value, re.ASCII):
+        raise ValueError("expected a user")
+
+
+class RemoteTable(Table, frozen=True, kw_only=True):
+    """Table `[remote]`."""
+
+    checks: ClassVar = {"commands": _place_of_commands, "folder": _absolute, "user": _user}
+    commands: Annotated[
+        str,
+        about(
+            "Where `shell` and `run_tests` run commands: `docker:NAME` or `podman:NAME` in a running container, "
+            "`ssh:HOST` on another machine, outside the sandbox. If empty, on this machine. See `docs/remote.md`.",
+            expected="`docker:NAME`, `podman:NAME` or `ssh:HOST`",
+        ),
+    ] = ""
+    folder: Annotated[
+        str,
+        about(
+            "Path of the workspace's folder there. It is needed for `ssh:HOST`; for a container, its bind mounts say "
+            "it.",
+            expected="an absolute path",
+        ),
+    ] = ""
+    user: Annotated[
+        str,
+        about(
+            "User, or UID, that runs the commands in the container; if empty, the container's own.",
+            expected="the name or number of a user",
+        ),
+    ] = ""
 
 
 class CompactionTable(Table, frozen=True, kw_only=True):

@@ -48,6 +48,7 @@ def offered_tools(  # noqa: PLR0913 - one argument for each fact about the sessi
     *,
     has_folder: bool,
     shell_timeout_s: float,
+    place: str = "",
     has_skills: bool = False,
     has_memory: bool = True,
     has_search: bool = True,
@@ -59,11 +60,11 @@ def offered_tools(  # noqa: PLR0913 - one argument for each fact about the sessi
     description. The tools for skills, notes and web search are included if there are any skills, if notes are kept, and
     if a search service is configured; those that ask language servers, if something may answer (`language`).
 
-    `map_tokens` is the usual size of the map of the workspace.
+    `map_tokens` is the usual size of the map of the workspace; `place`, where commands run if not on this machine.
 
     Without a workspace folder, only commands and the web are included.
     """
-    shell = shell_tool(shell_timeout_s)
+    shell = shell_tool(shell_timeout_s, place)
     skills = [read_skill] if has_skills else []
     web = [web_fetch, web_search] if has_search else [web_fetch]
     if not has_folder:

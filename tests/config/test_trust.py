@@ -532,3 +532,14 @@ def test_the_digest_tells_values_and_places_apart() -> None:
 
     assert len({digest_of([wish]) for wish in wishes}) == len(wishes)
     assert digest_of(wishes[:2]) != digest_of(wishes[1::-1])
+
+
+def test_where_commands_run_needs_trust(place: Place) -> None:
+    taken = place.says('[remote]\ncommands = "ssh:theirs.example"\nfolder = "/x"\nuser = "root"\n')
+
+    assert not taken.loaded.settings.remote.commands
+    assert [wish.words for wish in taken.wishes] == [
+        "run commands outside the sandbox, in ssh:theirs.example",
+        "run commands there in the folder /x",
+        "run commands in the container as root",
+    ]

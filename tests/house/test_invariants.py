@@ -92,6 +92,7 @@ OWNED_TASKS: Mapping[str, str] = {
     "editors/lsp/handlers/client_extensions.py": "the first registration of a client; turns and `close` wait for it",
     "editors/lsp/ports/client_tools.py": "the live output of a call, which waits for its end",
     "agent/edits/commit.py": "whoever begins an edit awaits it, also where they are cancelled",
+    "workspace/processes/remote/remote_processes.py": "`finish` awaits the client and what feeds its standard input",
     "editors/acp/session.py": "`close` awaits what follows the answer to a request",
     "editors/lsp/chat_document/registry.py": "the connection awaits the answers that are written into "
     "documents when it closes",

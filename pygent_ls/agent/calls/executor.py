@@ -161,7 +161,9 @@ async def authorize(context: RunContext, record: CallRecord) -> None:
 async def _authorize_input(context: RunContext, record: CallRecord) -> None:
     """Decide on the call with its current input. Raises `InputChangedError` if it may run with another input."""
     tool = tool_of(record)
-    record.sandbox = await sandbox_for(tool, context.environment.processes)
+    environment = context.environment
+    commands = (environment.remote if tool.runs_commands else None) or environment.processes
+    record.sandbox = await sandbox_for(tool, commands)
     verdict = await judge(context, record)
     record.context = _tool_context(context, record)
     if tool.plans_edit:
@@ -203,6 +205,7 @@ def _tool_context(context: RunContext, record: CallRecord) -> ToolContext:
         turn_id=context.spec.turn_id,
         workspace=environment.workspace,
         processes=NoProcesses() if tool.plans_edit else environment.processes,
+        remote=environment.remote if tool.runs_commands else None,
         working_directory=environment.working_directory,
         reads=memory.reads,
         report=report,

@@ -17,8 +17,8 @@ class SandboxConsent(Struct):
 
 
 async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
-    """Return the sandbox state for a call of this tool. Raises `ToolError` if the settings require a sandbox that is
-    not available."""
+    """Return the sandbox state for a call of this tool, whose commands run in `processes`. Raises `ToolError` if the
+    settings require a sandbox that is not available, or if nothing can run there."""
     if not tool.sandboxed and not tool.command_argument:
         return SandboxState(kind="off")
     state = await processes.sandbox()
@@ -26,6 +26,10 @@ async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
         if state.required:
             raise ToolError(f"{tool.name} was not run: it runs outside of the sandbox, which the settings require.")
         return SandboxState(kind="off")
+    if state.required and state.place:
+        raise ToolError(
+            f"{tool.name} was not run: the settings require the sandbox, and commands run {state.place}, outside of it."
+        )
     if state.required and state.kind != "on":
         raise ToolError(
             f"{tool.name} was not run: the settings require the sandbox, which is not available. {state.reason} "
@@ -37,6 +41,8 @@ async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
 def confinement_of(tool: Tool, state: SandboxState) -> str:
     """Describe the confinement of a call to the user; empty if it runs no program and uses no network."""
     if tool.sandboxed:
+        if state.place:
+            return f"{state.place}, not in the sandbox"
         if state.kind != "on":
             return "not sandboxed"
         weakness = f"; {state.reason[0].lower()}{state.reason[1:].rstrip('.')}" if state.reason else ""

@@ -69,6 +69,8 @@ class SandboxState(Struct, frozen=True, kw_only=True):
     """Whether nothing may run without it."""
     has_network: bool = False
     """Whether commands in it may use the network."""
+    place: str = ""
+    """Where commands run, as in `in the container NAME`, if that is not this machine; the sandbox is `off` then."""
 
 
 class OutputMask(Protocol):

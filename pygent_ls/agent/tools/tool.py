@@ -74,6 +74,8 @@ class ToolContext:
     turn_id: str = field(default="", kw_only=True)
     workspace: Workspace
     processes: Processes
+    remote: Processes | None = None
+    """Where commands run, if that is not this machine."""
     reads: ReadLog
     report: Callable[[str], Awaitable[None]]
     """Passes on live output."""
@@ -156,9 +158,18 @@ class ToolContext:
             )
         return document
 
+    @property
+    def commands(self) -> Processes:
+        """Processes of the tools that run commands of the model or of the project: `Tool.runs_commands`."""
+        return self.remote or self.processes
+
     async def run(self, spec: ProcessSpec) -> ProcessResult:
         """Run a program and show its output, redacted, both live and in the result. Raises `ToolError`."""
         return await self.masks.run(self.processes, spec, self.masks.live(self.shows_lines_of), self.report)
+
+    async def run_command(self, spec: ProcessSpec) -> ProcessResult:
+        """As `run`, where commands run."""
+        return await self.masks.run(self.commands, spec, self.masks.live(self.shows_lines_of), self.report)
 
     async def run_apart(self, spec: ProcessSpec) -> ProcessResult:
         """As `run`, without live output; the result has standard output and standard error apart."""
@@ -214,6 +225,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     """Whether it waits for a change: repeated calls are not a loop."""
     sandboxed: bool = False
     """Whether the model or the workspace chooses what it runs, which belongs in the sandbox."""
+    runs_commands: bool = False
+    """Whether it runs that with `ToolContext.commands`, which may be in a container or on another machine."""
     stays_in_workspace: bool = True
     """Whether a call that names a path outside of the workspace is refused. What another program calls a path may be
     something else."""
@@ -297,6 +310,7 @@ def tool(  # noqa: PLR0913 - a declaration, read like a table row
     runs_programs: bool = False,
     polls: bool = False,
     sandboxed: bool = False,
+    runs_commands: bool = False,
     paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None,
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of an async function; its name, docstring and signature are what the model is told.
@@ -321,6 +335,7 @@ def tool(  # noqa: PLR0913 - a declaration, read like a table row
             runs_programs=runs_programs,
             polls=polls,
             sandboxed=sandboxed,
+            runs_commands=runs_commands,
             paths_of=paths_of,
         )
 

@@ -19,6 +19,7 @@ from pygent_ls.cli.doctor.completion import completion_rows
 from pygent_ls.cli.doctor.language_servers import language_servers
 from pygent_ls.cli.doctor.model import FoundModel, ModelSurvey
 from pygent_ls.cli.doctor.model_call import call_model
+from pygent_ls.cli.doctor.remote import remote_rows
 from pygent_ls.cli.doctor.sandbox import sandbox_row
 from pygent_ls.config.layers import Loaded
 from pygent_ls.config.settings import NAMES, shown, value_of
@@ -100,6 +101,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         _section("Programs", [("rg", _program(rg)), ("git", _program(surveyed.find("git")))]),
         _section("Language servers", language_servers(surveyed.loaded.settings, surveyed.find)),
         _section("Sandbox", [("commands", _sandbox(surveyed))]),
+        _section("Commands", remote_rows(surveyed.loaded.settings, surveyed.folder, surveyed.state_folder)),
         _section("Folders", _places(surveyed)),
         _section("Telemetry", [("OpenTelemetry", _telemetry(surveyed.environment))]),
         _section("Settings", _settings(surveyed.loaded)),
@@ -147,6 +149,8 @@ def _other_models(survey: ModelSurvey) -> list[tuple[str, str]]:
 
 
 def _sandbox(surveyed: Surveyed) -> str:
+    if surveyed.loaded.settings.remote.commands:
+        return "not used: they run elsewhere, see Commands"
     own = (surveyed.state_folder, surveyed.user_file.parent)
     return sandbox_row(surveyed.loaded.settings, surveyed.find("bwrap"), surveyed.folder, own)
 

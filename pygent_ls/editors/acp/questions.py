@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 from uuid import uuid4
 
-from pygent_ls.agent.display_text import visible
+from pygent_ls.agent.display_text import capitalized, visible
 from pygent_ls.agent.permissions.choices import PermissionChoice, choices_for
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
@@ -109,7 +109,7 @@ class ClientUser:
 def _call_of(request: PermissionRequest, spelled: Callable[[Path], str]) -> dict[str, Any]:
     """Return the call as the user is shown it: the diff, or all of what it will do."""
     source = f" ({visible(request.source)})" if request.source else ""
-    lines = [request.description, request.action + source, request.confinement.capitalize()]
+    lines = [request.description, request.action + source, capitalized(request.confinement)]
     said = {"type": "content", "content": text_block("\n".join(filter(None, lines)))}
     return {
         "toolCallId": request.tool_id,

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec import Struct, field
 
-from pygent_ls.agent.display_text import visible
+from pygent_ls.agent.display_text import capitalized, visible
 from pygent_ls.agent.events import PermissionDenied, ToolCall
 from pygent_ls.agent.permissions.choices import TITLES
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
@@ -160,5 +160,5 @@ def _text_of(request: PermissionRequest) -> str:
     if len(patches) > MAX_PATCH_CHARS:
         patches = f"{patches[:MAX_PATCH_CHARS]}\n[{len(patches) - MAX_PATCH_CHARS:,} more characters]"
     lines += [patches] if patches else []
-    lines += [request.confinement.capitalize()] if request.confinement else []
+    lines += [capitalized(request.confinement)] if request.confinement else []
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from pygent_ls.agent.display_text import visible
+from pygent_ls.agent.display_text import capitalized, visible
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.choices import PermissionChoice, choices_for, covered_by
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
@@ -236,7 +236,7 @@ def prompt_text(request: PermissionRequest, palette: Palette) -> str:
     lines = [f"{head} ({risk}{source})", f"  {request.description}" if request.description else ""]
     lines.append(f"    {request.action}")
     lines += [coloured_patch(change.patch, palette) for change in request.changes if change.patch]
-    lines.append(f"  {request.confinement.capitalize()}" if request.confinement else "")
+    lines.append(f"  {capitalized(request.confinement)}" if request.confinement else "")
     return "\n".join(filter(None, lines)) + "\n"
 
 

@@ -28,8 +28,9 @@ LONG_S = 1.0
 
 
 @cache
-def shell_tool(default_timeout_s: float) -> Tool:
-    """Return the `shell` tool; commands without their own limit are ended after `default_timeout_s`."""
+def shell_tool(default_timeout_s: float, place: str = "") -> Tool:
+    """Return the `shell` tool; commands without their own limit are ended after `default_timeout_s`. They run on this
+    machine, or at a `place` such as `in the container NAME`."""
 
     @tool(
         risk=ToolRisk.HIGH,
@@ -39,6 +40,7 @@ def shell_tool(default_timeout_s: float) -> Tool:
         timeout_s=None,
         runs_programs=True,
         sandboxed=True,
+        runs_commands=True,
     )
     async def shell(
         context: ToolContext,
@@ -77,27 +79,33 @@ def shell_tool(default_timeout_s: float) -> Tool:
             was_allowed=True,
         )
         if background:
-            shell_id = await context.processes.background.start(
+            shell_id = await context.commands.background.start(
                 context.session_id, spec, context.masks.live(context.shows_lines_of)
             )
             return f"Started in the background as {shell_id}. Read its output with shell_output."
-        result = await context.run(spec)
+        result = await context.run_command(spec)
         context.exit_code = result.exit_code
         return _told(result, limit_s)
 
     limit = f"It is stopped after {default_timeout_s:g} s unless timeout_s says otherwise."
-    return replace(shell, description=f"{shell.description}\n\n{limit}")
+    where = (
+        f"\n\nCommands run {place}, not on this machine: programs, files outside the workspace and absolute paths are "
+        "those of that place, where the workspace has another path. Name files in commands by relative paths; `cwd` is "
+        "a folder of the workspace as other tools name it."
+    )
+    return replace(shell, description=f"{shell.description}\n\n{limit}{where if place else ''}")
 
 
 def _shell(context: ToolContext, command: str) -> tuple[str, ...]:
     """Return the shell that interprets the command as the analysis did. Raises `ToolError`."""
-    if program := context.processes.find("bash"):
+    if program := context.commands.find("bash"):
         return program, "-c"
-    if program := context.processes.find("sh"):
+    if program := context.commands.find("sh"):
         if is_portable(command):
             return program, "-c"
         raise ToolError(
-            "bash is not installed on this machine, and sh would read this command differently. Write it for POSIX sh."
+            "bash is not installed where commands run, and sh would read this command differently. Write it for POSIX "
+            "sh."
         )
     raise ToolError("Neither bash nor sh is installed on this machine, so commands cannot be run.")
 

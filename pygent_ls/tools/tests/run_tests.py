@@ -53,6 +53,7 @@ def _target_of(given: Mapping[str, Any]) -> list[str]:
     timeout_s=None,
     runs_programs=True,
     sandboxed=True,
+    runs_commands=True,
     paths_of=_target_of,
 )
 async def run_tests(
@@ -82,7 +83,7 @@ async def run_tests(
         sandboxed=context.sandboxed,
         was_allowed=True,
     )
-    result = await context.run(spec)
+    result = await context.run_command(spec)
     context.exit_code = result.exit_code
     return _told(runner, result, runner.read(result.stdout), timeout_s)
 

@@ -84,7 +84,7 @@ async def _text(context: ToolContext, path: Path) -> str:
 
 def _program(context: ToolContext, *names: str) -> str:
     for name in names:
-        if found := context.processes.find(name, anywhere=True):
+        if found := context.commands.find(name, anywhere=True):
             return found
     raise ToolError(f"The tests run with {names[0]}, which is not installed on this machine.")
 
@@ -139,7 +139,7 @@ async def _has_pytest(context: ToolContext, python: str, folder: Path) -> bool:
         sandboxed=context.sandboxed,
         was_allowed=True,
     )
-    return (await context.processes.run(spec)).exit_code == 0
+    return (await context.commands.run(spec)).exit_code == 0
 
 
 async def _unittest(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:

@@ -16,7 +16,7 @@ from pygent_ls.agent.ports.processes import SandboxState
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from tests.agent.abilities import saying
 from tests.agent.executor import Executor
-from tests.fakes import FakeApprover, Rig, make_rig
+from tests.fakes import FakeApprover, FakeProcesses, Rig, make_rig
 
 FAILED = SandboxState(kind="failed", reason="no namespaces here")
 
@@ -133,4 +133,40 @@ async def test_what_runs_no_command_of_the_models_is_not_asked_about() -> None:
     rig = rig_where(FAILED, tool=replace(command(), sandboxed=False))
 
     await call(rig)
+    assert rig.approver.requests == []
+
+
+# Commands that run in a container or on another machine
+
+THERE = SandboxState(kind="off", place="in the container Dev")
+
+
+def rig_with_remote(here: SandboxState, there: SandboxState, tool: Tool, *answers: PermissionOutcome) -> Rig:
+    remote = FakeProcesses()
+    remote.sandbox_state = there
+    return rig_where(here, *answers, allowed=False, tool=tool).use(remote=remote)
+
+
+async def test_the_question_says_where_a_command_runs_and_that_no_sandbox_holds_there() -> None:
+    rig = rig_with_remote(SandboxState(kind="on"), THERE, command(runs_commands=True), "allow_once")
+
+    assert (await call(rig)).content == "outside"
+    assert [each.confinement for each in rig.approver.requests] == ["in the container Dev, not in the sandbox"]
+
+
+async def test_other_programs_stay_in_the_sandbox_of_this_machine() -> None:
+    rig = rig_with_remote(SandboxState(kind="on"), THERE, command(), "allow_once")
+
+    assert (await call(rig)).content == "inside"
+    assert [each.confinement for each in rig.approver.requests] == ["sandboxed, no network"]
+
+
+async def test_where_the_sandbox_is_required_no_command_runs_elsewhere() -> None:
+    there = replace(THERE, required=True)
+    rig = rig_with_remote(SandboxState(kind="on", required=True), there, command(runs_commands=True), "allow_once")
+
+    result = await call(rig)
+
+    assert result.is_error
+    assert "the settings require the sandbox, and commands run in the container Dev, outside of it" in result.content
     assert rig.approver.requests == []

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pygent_ls.agent.display_text import on_one_line, visible
+from pygent_ls.agent.display_text import capitalized, on_one_line, visible
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.choices import TITLES, PermissionChoice, choices_for, prefix_shown
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
@@ -99,7 +99,7 @@ def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, A
     """Return the parameters of `window/showMessageRequest`: question, changes, confinement, and the rule that would be
     stored."""
     description = f"{request.description}\n    " if request.description else ""
-    lines = [f"{request.tool_name}: {description}{_message(request)}", diff, request.confinement.capitalize()]
+    lines = [f"{request.tool_name}: {description}{_message(request)}", diff, capitalized(request.confinement)]
     lines += [f"Always allow adds: {', '.join(map(on_one_line, request.rules))}"] if request.rules else []
     is_high = request.risk is ToolRisk.HIGH
     actions = ACTIONS_OF_HIGH_RISK if is_high else ACTIONS

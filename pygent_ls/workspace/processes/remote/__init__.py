@@ -1,0 +1,1 @@
+"""Commands in an existing container or on another machine."""

@@ -1,0 +1,1 @@
+"""Commands in containers and on other machines."""
