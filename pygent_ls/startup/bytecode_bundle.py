@@ -83,9 +83,10 @@ class BytecodeBundle:
         return len(self._entries)
 
     def install(self) -> None:
-        """Import from the file from now on. For the process that serves."""
-        if self._file is not None:
-            sys.meta_path.insert(0, self)
+        """Import from the file from now on, after the finders that Python asks before it searches its path: a folder
+        in the path must replace no module that is a part of Python. For the process that serves."""
+        if self._file is not None and PathFinder in sys.meta_path:
+            sys.meta_path.insert(sys.meta_path.index(PathFinder), self)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

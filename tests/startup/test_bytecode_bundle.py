@@ -132,6 +132,27 @@ def test_a_module_that_now_comes_earlier_in_the_path_is_taken(root: Path, file: 
         run(root, file, script=ALONE.replace(", str(root)]", "]"))
 
 
+BUILT_IN = """
+import sys
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+names = [each for each in (*sys.builtin_module_names, "__hello__") if each not in sys.modules]
+for each in names:
+    (root / f"{each}.py").touch()
+BytecodeBundle(file).install()
+print(*(each for each in names if str(root) in getattr(__import__(each), "__file__", "")))
+print(len(names), file=sys.stderr)
+"""
+
+
+def test_a_folder_in_the_path_replaces_no_module_that_is_part_of_python(root: Path, file: Path) -> None:
+    replaced, n_tried = run(root, file, script=BUILT_IN)
+
+    assert (replaced, n_tried > 0) == ("\n", True)
+
+
 def test_another_place_of_the_package_has_its_own_modules(root: Path, file: Path, tmp_path: Path) -> None:
     run(root, file)
     other = tmp_path / "other"
