@@ -128,7 +128,7 @@ def test_a_module_that_is_removed_meanwhile_leaves_no_call_without_a_result(fold
             removed.rename(module)
             say(client, session, "again")
 
-        assert [each["role"] for each in server.requests[-1].messages] == ["system", "user", "user"]
+        assert [each["role"] for each in server.requests[-1].messages] == ["system", "user"]
 
 
 def test_a_working_folder_that_is_removed_is_said(folder: Path) -> None:
