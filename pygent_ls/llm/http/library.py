@@ -42,7 +42,8 @@ def in_thread(load: Callable[[], object]) -> threading.Thread:
 @contextmanager
 def certificates_on_use() -> Generator[None]:
     """Let TLS contexts that this thread makes meanwhile load the system's certificates when they are used. Other
-    threads are not affected, and neither are contexts of another library that replaced `ssl.SSLContext` (truststore)."""
+    threads are not affected, and neither are contexts of another library that replaced `ssl.SSLContext`, such as
+    truststore."""
     if "set_default_verify_paths" in vars(ssl.SSLContext):
         yield
         return
