@@ -173,6 +173,8 @@ DAMAGES: Mapping[str, tuple[Callable[[bytes], bytes], int]] = {
     "index": (lambda content: content.replace(b"first.py", b"FIRST.py", 1), 0),
     "cut in a part": (lambda content: content[:-10], 3),
     "a part": (lambda content: content[:-600] + b"\xff" * 600, 3),
+    "length of the index": (lambda content: content[: len(HEADER)] + b"\xff" * 8 + content[len(HEADER) + 8 :], 0),
+    "numbers in code": (lambda content: content.replace(b"\xe3" + bytes(4), b"\xe3" + b"\xff" * 4), 3),
 }
 
 
@@ -200,6 +202,30 @@ def test_a_file_that_another_daemon_replaces_is_not_read_by_the_old_index(root: 
     code = spec.loader.get_code("example.first")
     assert code == compile("VALUE = 1\n", str(root / "example" / "first.py"), "exec", dont_inherit=True)
     assert len(list(Path("/proc/self/fd").iterdir())) == n_descriptors
+
+
+REPLACING = """
+import sys
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+bundle = BytecodeBundle(file)
+bundle.install()
+import alone
+bundle.save(worth=1)
+print(len(bundle), file=sys.stderr)
+"""
+
+
+def test_a_module_that_replaces_itself_by_an_object_without_attributes_is_kept(root: Path, file: Path) -> None:
+    (root / "alone.py").write_text(
+        "import sys\n\nclass Lazy:\n    def __getattr__(self, name):\n        raise ImportError(name)\n\n"
+        "sys.modules[__name__] = Lazy()\n"
+    )
+
+    run(root, file, script=REPLACING)
+    assert run(root, file, script=REPLACING)[1] == 1
 
 
 BUSY = """
