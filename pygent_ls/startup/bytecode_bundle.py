@@ -248,7 +248,7 @@ class _Loader(SourceFileLoader):
         """Execute the module, and note it."""
         super().exec_module(module)
         done = self._bundle.done
-        done.append((self, len(done) - self._begun))
+        done.append((self, max(0, len(done) - self._begun)))  # another thread may have begun with it
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the module's code; read as usual if it is not in the file, or the file is damaged there."""

@@ -228,6 +228,39 @@ def test_a_module_that_replaces_itself_by_an_object_without_attributes_is_kept(r
     assert run(root, file, script=REPLACING)[1] == 1
 
 
+LAZY = """
+import importlib.util, sys, threading
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+bundle = BytecodeBundle(file)
+bundle.install()
+found = []
+
+def find():
+    import example.inner.last
+    found.append(importlib.util.find_spec("alone"))
+
+finding = threading.Thread(target=find)
+finding.start()
+finding.join()
+(spec,) = found
+spec.loader = importlib.util.LazyLoader(spec.loader)
+lazy = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(lazy)
+print(lazy.VALUE)
+bundle.save(worth=1)
+print(len(BytecodeBundle(file)), file=sys.stderr)
+"""
+
+
+def test_a_module_that_one_thread_finds_and_another_executes_is_kept(root: Path, file: Path) -> None:
+    (root / "alone.py").write_text("VALUE = 1\n")
+
+    assert run(root, file, script=LAZY) == ("1\n", 5)
+
+
 BUSY = """
 import sys, threading
 from pathlib import Path
