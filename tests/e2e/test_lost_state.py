@@ -104,6 +104,7 @@ def test_an_installation_that_is_removed_is_said(folder: Path) -> None:
         error = client.request(2, "pygent/turn/start", {"prompt": "go"})["error"]
         assert error["message"].startswith("pygent-ls was upgraded or removed while it ran. Restart it.")
         assert client.finish() == 0
+    assert not package.exists(), "an empty package could still be imported"
 
 
 def test_a_module_that_is_removed_meanwhile_leaves_no_call_without_a_result(folder: Path) -> None:
