@@ -107,6 +107,22 @@ def test_an_installation_that_is_removed_is_said(folder: Path) -> None:
     assert not package.exists(), "an empty package could still be imported"
 
 
+def test_a_turn_that_cannot_begin_without_the_installation_is_over(folder: Path) -> None:
+    package = folder.parent / "installed" / "pygent_ls"
+    shutil.copytree(Path(pygent_ls.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    own = {"PYTHONPATH": str(package.parent), "PYGENT_MODEL": "offline/rules"}
+    with raw_client(folder, environment=own, may_be_warm=False) as client:
+        client.initialize(folder)
+        session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
+        removed = package.rename(package.with_name("removed"))
+
+        error = client.request(1, "pygent/turn/start", {"sessionId": session, "prompt": "/help"})["error"]
+        assert error["message"].startswith("pygent-ls was upgraded or removed while it ran. Restart it.")
+        removed.rename(package)
+        assert [each["type"] for each in say(client, session, "/help")][0] == "turn_started", "it waits for no other"
+        assert client.finish() == 0
+
+
 def test_a_module_that_is_removed_meanwhile_leaves_no_call_without_a_result(folder: Path) -> None:
     package = folder.parent / "installed" / "pygent_ls"
     shutil.copytree(Path(pygent_ls.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
