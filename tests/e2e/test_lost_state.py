@@ -119,7 +119,8 @@ def test_a_turn_that_cannot_begin_without_the_installation_is_over(folder: Path)
         error = client.request(1, "pygent/turn/start", {"sessionId": session, "prompt": "/help"})["error"]
         assert error["message"].startswith("pygent-ls was upgraded or removed while it ran. Restart it.")
         removed.rename(package)
-        assert [each["type"] for each in say(client, session, "/help")][0] == "turn_started", "it waits for no other"
+        first = next(each["type"] for each in say(client, session, "/help"))
+        assert first == "turn_started", "it waits for no other"
         assert client.finish() == 0
 
 
