@@ -416,12 +416,14 @@ class Session:
             failed = ModelError(problem)
             return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=(), error=failed)
         finally:
-            if turn.turn is None:
-                beginning = TurnStarted(**await self._turn_factory.beginning(turn, chosen))
-                await self._tell_that_it_never_ran(turn, beginning, stop, problem)
-            self._turns.remove(turn)
-            self._stream.flush()
-            self._reports.wake()
+            try:
+                if turn.turn is None:
+                    beginning = TurnStarted(**await self._turn_factory.beginning(turn, chosen))
+                    await self._tell_that_it_never_ran(turn, beginning, stop, problem)
+            finally:  # whatever prevents that, the turn is over and the next one may begin
+                self._turns.remove(turn)
+                self._stream.flush()
+                self._reports.wake()
 
     async def _announce(self, turn: RunningTurn, told: TurnQueued) -> None:
         """Report that the turn is queued. From here on its prompt outlives the daemon."""

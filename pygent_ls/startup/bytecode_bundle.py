@@ -62,9 +62,9 @@ class BytecodeBundle:
     def __init__(self, file: Path | None, package: str = "pygent_ls") -> None:
         """`package`: the one whose modules are imported ahead."""
         self.package = package
-        self.completed: dict[int, list[tuple[str, int]]] = {}
-        """Modules that each thread has imported, in the order of their completion, each with the number of those that
-        were imported for it."""
+        self.completed: dict[int, list[tuple[_Loader, int]]] = {}
+        """Loaders of the modules that each thread has imported, in the order of their completion, each with the number
+        of those that were imported for it."""
         self._file = file
         self._stamp: tuple[int, int] | None = None
         """Identity of the file whose index was read: another daemon may replace it."""
@@ -83,9 +83,10 @@ class BytecodeBundle:
         return len(self._entries)
 
     def install(self) -> None:
-        """Import from the file from now on. For the process that serves."""
-        if self._file is not None:
-            sys.meta_path.insert(0, self)
+        """Import from the file from now on, after the finders that Python asks before it searches its path: a folder
+        in the path must replace no module that is a part of Python. For the process that serves."""
+        if self._file is not None and PathFinder in sys.meta_path:
+            sys.meta_path.insert(sys.meta_path.index(PathFinder), self)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -101,7 +102,7 @@ class BytecodeBundle:
         return self._spec(name, entry, begun)
 
     @property
-    def done(self) -> list[tuple[str, int]]:
+    def done(self) -> list[tuple[_Loader, int]]:
         """What this thread has imported."""
         return self.completed.setdefault(threading.get_ident(), [])
 
@@ -176,7 +177,7 @@ class BytecodeBundle:
             if self._stamp != (found.st_ino, found.st_mtime_ns):
                 raise OSError("the file was replaced")
             os.lseek(opened, place, os.SEEK_SET)
-            return os.read(opened, length)
+            return os.read(opened, min(length, found.st_size))  # a damaged length may be any number
         finally:
             os.close(opened)
 
@@ -185,8 +186,7 @@ class BytecodeBundle:
         nothing if the file cannot be written or Python stores no bytecode.
         """
         threads = [list(each) for each in list(self.completed.values())]  # one may still be importing
-        loaders = [_loader_of(name) for each in threads for name, _ in each]
-        n_new = sum(each is not None and not each.length for each in loaders)
+        n_new = sum(not loader.length for each in threads for loader, _ in each)
         if self._file is None or n_new < worth or sys.dont_write_bytecode or not os.access(self._file.parent, os.W_OK):
             return
         entries: dict[str, Entry] = {}
@@ -194,14 +194,14 @@ class BytecodeBundle:
         place = 0
         for each in threads:
             n_stored = [len(entries)]
-            for name, n_needed in each:
+            for loader, n_needed in each:
                 with suppress(OSError, ValueError):
-                    source = loader.path if (loader := _loader_of(name)) is not None else ""
+                    source = loader.path
                     time_ns, size = _stamp(source)
                     cached = importlib.util.cache_from_source(source)
                     part = _bytecode_of(cached, time_ns, size)
                     n_before = len(entries) - n_stored[-1 - n_needed]
-                    entries[name] = source, cached, time_ns, size, place, len(part), n_before
+                    entries[loader.name] = source, cached, time_ns, size, place, len(part), n_before
                     parts.append(part)
                     place += len(part)
                 n_stored.append(len(entries))
@@ -248,7 +248,7 @@ class _Loader(SourceFileLoader):
         """Execute the module, and note it."""
         super().exec_module(module)
         done = self._bundle.done
-        done.append((module.__name__, len(done) - self._begun))
+        done.append((self, max(0, len(done) - self._begun)))  # another thread may have begun with it
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the module's code; read as usual if it is not in the file, or the file is damaged there."""
@@ -259,13 +259,8 @@ class _Loader(SourceFileLoader):
             # As Python does for bytecode that was made in another place. Raises TypeError for anything but code.
             _imp._fix_co_filename(code, self.path)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - in no stub
             return code
-        except (OSError, ValueError, EOFError, TypeError):
+        except (OSError, ValueError, EOFError, TypeError, MemoryError, SystemError):
             return super().get_code(fullname)
-
-
-def _loader_of(name: str) -> _Loader | None:
-    loader = getattr(sys.modules.get(name), "__loader__", None)
-    return loader if isinstance(loader, _Loader) else None
 
 
 def _is_as_it_was(name: str, entry: Entry, path: Sequence[str] | None) -> bool:

@@ -83,8 +83,6 @@ class GeneratedCode:
         used = {key: kept for key, kept in known if key in self._used}
         others = [each for each in known if each[0] not in used][: len(used)]
         body = marshal.dumps({**used, **dict(others)})
-        with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
         store(self._file, FORMAT + hashlib.sha256(body).digest() + body)
 
     def code(self, text: str, name: str, mode: str, flags: int) -> CodeType:

@@ -13,6 +13,7 @@ import pytest
 
 import pygent_ls
 from tests.e2e.raw import RawClient, raw_client
+from tests.model_server import Call, ModelServer, Received, Step
 
 SCRIPT = (
     {"text": "The first answer."},
@@ -103,6 +104,49 @@ def test_an_installation_that_is_removed_is_said(folder: Path) -> None:
         error = client.request(2, "pygent/turn/start", {"prompt": "go"})["error"]
         assert error["message"].startswith("pygent-ls was upgraded or removed while it ran. Restart it.")
         assert client.finish() == 0
+    assert not package.exists(), "an empty package could still be imported"
+
+
+def test_a_turn_that_cannot_begin_without_the_installation_is_over(folder: Path) -> None:
+    package = folder.parent / "installed" / "pygent_ls"
+    shutil.copytree(Path(pygent_ls.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    own = {"PYTHONPATH": str(package.parent), "PYGENT_MODEL": "offline/rules"}
+    with raw_client(folder, environment=own, may_be_warm=False) as client:
+        client.initialize(folder)
+        session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
+        removed = package.rename(package.with_name("removed"))
+
+        error = client.request(1, "pygent/turn/start", {"sessionId": session, "prompt": "/help"})["error"]
+        assert error["message"].startswith("pygent-ls was upgraded or removed while it ran. Restart it.")
+        removed.rename(package)
+        first = next(each["type"] for each in say(client, session, "/help"))
+        assert first == "turn_started", "it waits for no other"
+        assert client.finish() == 0
+
+
+def test_a_module_that_is_removed_meanwhile_leaves_no_call_without_a_result(folder: Path) -> None:
+    package = folder.parent / "installed" / "pygent_ls"
+    shutil.copytree(Path(pygent_ls.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    module, removed = package / "agent" / "turn" / "tool_calls.py", package / "removed"
+
+    def step(_: Received, number: int) -> Step:
+        if number:
+            return Step(text="Done.")
+        module.rename(removed)
+        return Step(text="I look.", calls=(Call(name="list_directory", arguments={"path": "."}),))
+
+    with ModelServer(step) as server:
+        own = {**server.env(), "PYTHONPATH": str(package.parent), "PYGENT_MODEL": "openai/mock"}
+        with raw_client(folder, environment=own, may_be_warm=False) as client:
+            client.initialize(folder)
+            session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
+
+            error = client.request(1, "pygent/turn/start", {"sessionId": session, "prompt": "go"})["error"]
+            assert error["message"].startswith("pygent-ls was upgraded or removed while it ran. Restart it.")
+            removed.rename(module)
+            say(client, session, "again")
+
+        assert [each["role"] for each in server.requests[-1].messages] == ["system", "user"]
 
 
 def test_a_working_folder_that_is_removed_is_said(folder: Path) -> None:

@@ -132,6 +132,27 @@ def test_a_module_that_now_comes_earlier_in_the_path_is_taken(root: Path, file: 
         run(root, file, script=ALONE.replace(", str(root)]", "]"))
 
 
+BUILT_IN = """
+import sys
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+names = [each for each in (*sys.builtin_module_names, "__hello__") if each not in sys.modules]
+for each in names:
+    (root / f"{each}.py").touch()
+BytecodeBundle(file).install()
+print(*(each for each in names if str(root) in getattr(__import__(each), "__file__", "")))
+print(len(names), file=sys.stderr)
+"""
+
+
+def test_a_folder_in_the_path_replaces_no_module_that_is_part_of_python(root: Path, file: Path) -> None:
+    replaced, n_tried = run(root, file, script=BUILT_IN)
+
+    assert (replaced, n_tried > 0) == ("\n", True)
+
+
 def test_another_place_of_the_package_has_its_own_modules(root: Path, file: Path, tmp_path: Path) -> None:
     run(root, file)
     other = tmp_path / "other"
@@ -152,6 +173,8 @@ DAMAGES: Mapping[str, tuple[Callable[[bytes], bytes], int]] = {
     "index": (lambda content: content.replace(b"first.py", b"FIRST.py", 1), 0),
     "cut in a part": (lambda content: content[:-10], 3),
     "a part": (lambda content: content[:-600] + b"\xff" * 600, 3),
+    "length of the index": (lambda content: content[: len(HEADER)] + b"\xff" * 8 + content[len(HEADER) + 8 :], 0),
+    "numbers in code": (lambda content: content.replace(b"\xe3" + bytes(4), b"\xe3" + b"\xff" * 4), 3),
 }
 
 
@@ -179,6 +202,63 @@ def test_a_file_that_another_daemon_replaces_is_not_read_by_the_old_index(root: 
     code = spec.loader.get_code("example.first")
     assert code == compile("VALUE = 1\n", str(root / "example" / "first.py"), "exec", dont_inherit=True)
     assert len(list(Path("/proc/self/fd").iterdir())) == n_descriptors
+
+
+REPLACING = """
+import sys
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+bundle = BytecodeBundle(file)
+bundle.install()
+import alone
+bundle.save(worth=1)
+print(len(bundle), file=sys.stderr)
+"""
+
+
+def test_a_module_that_replaces_itself_by_an_object_without_attributes_is_kept(root: Path, file: Path) -> None:
+    (root / "alone.py").write_text(
+        "import sys\n\nclass Lazy:\n    def __getattr__(self, name):\n        raise ImportError(name)\n\n"
+        "sys.modules[__name__] = Lazy()\n"
+    )
+
+    run(root, file, script=REPLACING)
+    assert run(root, file, script=REPLACING)[1] == 1
+
+
+LAZY = """
+import importlib.util, sys, threading
+from pathlib import Path
+from pygent_ls.startup.bytecode_bundle import BytecodeBundle
+root, file = map(Path, sys.argv[1:])
+sys.path.insert(0, str(root))
+bundle = BytecodeBundle(file)
+bundle.install()
+found = []
+
+def find():
+    import example.inner.last
+    found.append(importlib.util.find_spec("alone"))
+
+finding = threading.Thread(target=find)
+finding.start()
+finding.join()
+(spec,) = found
+spec.loader = importlib.util.LazyLoader(spec.loader)
+lazy = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(lazy)
+print(lazy.VALUE)
+bundle.save(worth=1)
+print(len(BytecodeBundle(file)), file=sys.stderr)
+"""
+
+
+def test_a_module_that_one_thread_finds_and_another_executes_is_kept(root: Path, file: Path) -> None:
+    (root / "alone.py").write_text("VALUE = 1\n")
+
+    assert run(root, file, script=LAZY) == ("1\n", 5)
 
 
 BUSY = """

@@ -73,6 +73,7 @@ def classes(file: Path, *options: str) -> tuple[str, int]:
 
 def test_what_was_compiled_once_is_not_compiled_again_and_the_classes_are_the_same(tmp_path: Path) -> None:
     file = tmp_path / "folder" / "kept"
+    file.parent.mkdir()
 
     said, compiled = classes(file)
     again, compiled_again = classes(file)

@@ -377,7 +377,7 @@ class Turn:
                 return stop.reason
         return None
 
-    async def _stopped_before_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+    async def _stopped_before_tools(self, tool_calls: ToolCalls, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
         from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT
 
         stopped: StopReason | None = "cancelled"
@@ -385,7 +385,7 @@ class Turn:
             stopped = await self._stopped_after_answer()
         finally:  # providers reject a history with an unanswered call
             if stopped:
-                await self._tool_calls.refuse(calls, NOT_BEGUN_RESULT if stopped == "cancelled" else LIMIT_RESULT)
+                await tool_calls.refuse(calls, NOT_BEGUN_RESULT if stopped == "cancelled" else LIMIT_RESULT)
         return stopped
 
     async def _run_subagent(self, made: Delegate, history: list[Message]) -> TurnResult:
@@ -457,9 +457,13 @@ class Turn:
         self._empty_answers = 0
         readers = readers_of(state.context.tools) - {STRUCTURED_OUTPUT}  # a cut-off answer is of no use
         message = answer.message(spec.turn_id, state.taken_ids(), readers)
+        if not message.tool_calls:
+            state.keep(message if message.text else None)
+            return await self._take_words()
+        tool_calls = self._tool_calls  # its import may fail, and calls in the history need results
         state.call_items = dict(answer.items)
-        state.keep(message if message.text or message.tool_calls else None)
-        return await self._run_tools(message.tool_calls) if message.tool_calls else await self._take_words()
+        state.keep(message)
+        return await self._run_tools(tool_calls, message.tool_calls)
 
     async def _resume(self, answer: ModelAnswer) -> StopReason | None:
         """Keep an answer in which the provider paused: sent back as it is, it goes on."""
@@ -490,12 +494,12 @@ class Turn:
         state.text_before = state.text
         return None
 
-    async def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+    async def _run_tools(self, tool_calls: ToolCalls, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
         structured = self._state.structured
         is_last = structured.is_all_of(calls)  # as with text that ends a turn, limits are checked only after it
-        if not is_last and (stopped := await self._stopped_before_tools(calls)):
+        if not is_last and (stopped := await self._stopped_before_tools(tool_calls, calls)):
             return stopped
-        stop = await self._tool_calls.run(calls)
+        stop = await tool_calls.run(calls)
         if structured.given is not None:
             return "end_turn"
         if (error := structured.failed(self._state.model.name)) is not None:
@@ -506,7 +510,7 @@ class Turn:
             return None
         if not await self._pauses.goes_on(stop):
             return stop.reason
-        self._tool_calls.loops.reset()
+        tool_calls.loops.reset()
         return None
 
 

@@ -42,7 +42,11 @@ def in_thread(load: Callable[[], object]) -> threading.Thread:
 @contextmanager
 def certificates_on_use() -> Generator[None]:
     """Let TLS contexts that this thread makes meanwhile load the system's certificates when they are used. Other
-    threads are not affected."""
+    threads are not affected, and neither are contexts of another library that replaced `ssl.SSLContext`, such as
+    truststore."""
+    if "set_default_verify_paths" in vars(ssl.SSLContext):
+        yield
+        return
     own = threading.get_ident()
 
     def set_default_verify_paths(self: ssl.SSLContext) -> None:
@@ -63,20 +67,21 @@ class _UnusedContext(ssl.SSLContext):
 
     __slots__ = ()
 
-    def _used(self) -> Any:
-        self.set_default_verify_paths()  # first: another thread may use it at the same time
-        context: Any = self
-        context.__class__ = ssl.SSLContext
-        return context
-
     def wrap_bio(self, *given: Any, **named: Any) -> Any:
-        return self._used().wrap_bio(*given, **named)
+        return _used(self).wrap_bio(*given, **named)
 
     def wrap_socket(self, *given: Any, **named: Any) -> Any:
-        return self._used().wrap_socket(*given, **named)
+        return _used(self).wrap_socket(*given, **named)
 
     def cert_store_stats(self) -> Any:
-        return self._used().cert_store_stats()
+        return _used(self).cert_store_stats()
 
     def get_ca_certs(self, binary_form: Any = False) -> Any:  # noqa: FBT002 - as in the library
-        return self._used().get_ca_certs(binary_form)
+        return _used(self).get_ca_certs(binary_form)
+
+
+def _used(context: Any) -> Any:
+    """Load the certificates, and return the context as an ordinary one. Another thread may do so at the same time."""
+    context.set_default_verify_paths()  # first: the other thread may use it at once
+    context.__class__ = ssl.SSLContext
+    return context

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pygent_ls.agent.ports.model import ToolDefinition
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.providers.endpoint import NO_KEY
@@ -70,6 +71,12 @@ class LitellmLoader:
             asyncio.run(_warm_up(self._litellm))
         except ImportError as error:
             self.error = _not_loaded(f" ({error})")
+        except OSError as error:
+            problem = limit_reached(error)
+            if problem is None:
+                raise
+            if self._litellm is None:
+                self.error = ModelError(problem)
         finally:  # other errors of the import go to the thread's excepthook; waiters must be released anyway
             if self._litellm is None and self.error is None:
                 self.error = _not_loaded("")

@@ -64,3 +64,31 @@ def test_whoever_uses_a_context_has_the_certificates(use: str) -> None:
     else:
         assert len(context.get_ca_certs()) == usual["x509_ca"]
     assert ssl.SSLContext.cert_store_stats(context) == usual
+
+
+def test_a_context_that_another_thread_uses_meanwhile_can_be_used() -> None:
+    with certificates_on_use():
+        context = ssl.create_default_context()
+    begun = context.wrap_bio
+    usual = context.cert_store_stats()
+
+    begun(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="example.org")
+    assert context.cert_store_stats() == usual
+
+
+REPLACED = """
+import truststore
+truststore.inject_into_ssl()
+import ssl
+own = ssl.SSLContext.set_default_verify_paths
+from pygent_ls.llm.http.library import start_loading
+assert start_loading().wait(50)
+import aiohttp.connector
+print(ssl.SSLContext.set_default_verify_paths is own, type(aiohttp.connector._SSL_CONTEXT_UNVERIFIED) is ssl.SSLContext)
+"""
+
+
+def test_contexts_that_a_library_replaces_are_left_to_it() -> None:
+    run = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, timeout=WAIT_S, check=True)
+
+    assert run.stdout == "True True\n"

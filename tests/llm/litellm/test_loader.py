@@ -58,6 +58,31 @@ async def main():
 asyncio.run(main())
 """
 
+NO_DESCRIPTORS = """
+import asyncio, json, os, resource
+from pygent_ls.errors import ModelError
+from pygent_ls.llm.litellm.loader import LitellmLoader
+
+async def main():
+    loader = LitellmLoader()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    held = []
+    try:
+        while True:
+            held.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        pass
+    try:
+        await loader.wait()
+    except ModelError as error:
+        said = error.message
+    for each in held:
+        os.close(each)
+    print(json.dumps({"ready": loader.ready, "said": said}))
+
+asyncio.run(main())
+"""
+
 GOES_AWAY = """
 import sys
 from pygent_ls.llm.litellm.loader import LitellmLoader
@@ -91,6 +116,13 @@ def test_an_installation_without_litellm_says_so_to_everyone_who_waits(tmp_path:
     assert outcome["ready"] is False
     assert len(outcome["said"]) == 2
     assert all("litellm could not be loaded" in message for message in outcome["said"])
+
+
+def test_a_process_that_can_open_no_more_files_says_so(tmp_path: Path) -> None:
+    outcome = run(NO_DESCRIPTORS, tmp_path)
+
+    assert outcome["ready"] is False
+    assert outcome["said"].startswith("pygent-ls cannot open more files.")
 
 
 def test_a_process_that_ends_while_it_loads_ends(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import inspect
 import json
 import logging
+import os
 from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from msgspec import Struct
@@ -33,6 +35,9 @@ REQUEST_CANCELLED = -32800
 MAX_NESTING = 100
 """Maximum nesting of lists and objects in a message: far more than any message needs, and far less than exhausts the
 interpreter's stack in code that traverses it."""
+
+PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"
+"""Folder of our own modules and of the data that they read."""
 
 MAX_ERROR_CHARS = 4_000
 """Maximum length of an error message."""
@@ -299,7 +304,8 @@ def _described(error: BaseException) -> str:
 
 def _removed(error: BaseException) -> str | None:
     """Return what the daemon needs and somebody has removed, and what to do; None for any other error."""
-    if isinstance(error, ImportError) and str(error.name).startswith("pygent_ls."):
+    is_module = isinstance(error, ImportError) and str(error.name).startswith("pygent_ls.")
+    if is_module or (isinstance(error, FileNotFoundError) and str(error.filename).startswith(PACKAGE)):
         return "pygent-ls was upgraded or removed while it ran. Restart it."
     if isinstance(error, FileNotFoundError) and error.filename is None:  # the error of the working directory
         return "No folder is open, and the one that pygent-ls was started in is gone. Open a folder and restart it."
