@@ -5,7 +5,7 @@ A span holds the turn's own messages: export them only if the user has asked for
 
 from __future__ import annotations
 
-import random
+import secrets
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -41,8 +41,8 @@ class BaseSpan:
         is_root = isinstance(self, TurnSpan) and not self.is_subagent  # the end of another turn may have started it
         self.parent = None if is_root else _open.get()
         self.agent = self.agent or (self.parent.agent if self.parent else "")
-        self.trace_id = self.parent.trace_id if self.parent else random.getrandbits(128)
-        self.span_id = random.getrandbits(64)
+        self.trace_id = self.parent.trace_id if self.parent else secrets.randbits(128)
+        self.span_id = secrets.randbits(64)
 
     @property
     def seconds(self) -> float:
