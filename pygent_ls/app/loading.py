@@ -13,7 +13,6 @@ MODULES = (
     "pygent_ls.extensions.instructions",
     "pygent_ls.extensions.language_servers.specs",
     "pygent_ls.extensions.own_tools.tools",
-    "pygent_ls.llm.offline.grammar",
     "pygent_ls.sessions.rules",
     "pygent_ls.tools.catalog",
     "pygent_ls.workspace.pictures.converter",

@@ -89,10 +89,10 @@ class AppSetup(Struct, frozen=True, kw_only=True):
         that is set up now. Raises `ModelError` if the user cannot be asked, so that scripts can detect that nothing was
         done.
         """
-        from pygent_ls.llm.offline.grammar import NotUnderstood, parse
-
         if not await self._needs_model():
             return None
+        from pygent_ls.llm.offline.grammar import NotUnderstood, parse
+
         if not isinstance(parse(prompt), NotUnderstood):
             return None
         if not self.offers:

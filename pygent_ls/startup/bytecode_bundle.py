@@ -1,6 +1,6 @@
 """Bytecode of the modules of a start in one file, for a faster daemon start.
 
-A start imports 660 of ours and 260 of libraries. Python searches, opens and reads a file for each, a tenth of the
+A start imports 610 of ours and 200 of libraries. Python searches, opens and reads a file for each, a tenth of the
 processor time to the first request to a model (`benchmarks/startup.py`); to read parts of one file takes a fifth of
 that. As with Python's own bytecode, a module is taken from the bundle only while its source has the same time and size,
 and is the one that Python would find; else it is imported as usual. The bundle is made of Python's own bytecode and
@@ -45,8 +45,8 @@ WORTH_KEEPING = 200
 """Minimum number of imported modules that the file lacks for writing a new one: more than one command has alone."""
 
 AHEAD_BYTES = 120_000
-"""Bytes that are read at once of modules that are imported in the order in which they are stored: 60 reads for a start
-instead of 660, which took 1 % of its processor time. Memory for more would be mapped anew for each."""
+"""Bytes that are read at once of modules that are imported in the order in which they are stored: a tenth of the reads
+of a start, which took 1 % of its processor time. Memory for more would be mapped anew for each."""
 
 Entry = tuple[str, str, int, int, int, int, int]
 """The paths of a source and of Python's bytecode of it, the source's time in ns and its size in bytes, the place and
