@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode test-agents recordings git sandbox editors remote litellm-proxy peers benchmark-peers harbor eval eval-compare test-nightly endurance check docs bench pins upgrade clean
+.PHONY: demo test test-vscode test-agents recordings git sandbox programs litellm-proxy peers benchmark-peers harbor eval eval-compare test-nightly endurance check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -13,7 +13,7 @@ demo: .venv/.installed
 	@$(PYTHON) -m pygent_ls demo
 
 # The types take a core for half a minute: they are checked beside the tests, and told after them.
-test: git sandbox .venv/.installed-dev editors remote litellm-proxy peers harbor
+test: git sandbox .venv/.installed-dev programs litellm-proxy peers harbor
 	@.ci/test
 
 test-vscode: git sandbox .venv/.installed-dev peers
@@ -34,12 +34,9 @@ git:
 sandbox:
 	@.ci/sandbox
 
-editors:
-	@.ci/editors
+programs:
+	@.ci/programs
 	@.ci/stylua/install
-
-remote:
-	@.ci/remote
 
 litellm-proxy: .venv/.installed-dev
 	@.ci/litellm-proxy
@@ -66,7 +63,7 @@ eval-compare: harbor
 	@build/harbor/bin/python -m evaluation compare $(JOBS)
 
 # The Python tests with 500 random examples of each property instead of 15: hours.
-test-nightly: git sandbox .venv/.installed-dev editors remote litellm-proxy peers harbor
+test-nightly: git sandbox .venv/.installed-dev programs litellm-proxy peers harbor
 	$(PYTHON) -m pytest -n auto --hypothesis-profile=nightly -o timeout=0
 
 # Fuzzing, faults and a soak: HOURS=… for all parts together, PART='…' for some of them. What is collected stays in

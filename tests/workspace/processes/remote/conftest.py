@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.workspace.processes.remote.places import Place, Podman, are_here, podman_in_a_folder, ssh_server
+from tests.clients.programs import are_here
+from tests.workspace.processes.remote.places import Place, Podman, podman_in_a_folder, ssh_server
 
 KINDS = [kind for kind in ("podman", "ssh") if are_here(kind)]
 

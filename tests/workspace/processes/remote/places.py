@@ -20,15 +20,7 @@ from pygent_ls.workspace.processes.remote.owners import owner_of
 from pygent_ls.workspace.processes.remote.remote_processes import RemoteProcesses
 from tests.workspace.programs import LIMIT_S
 
-MISSING = Path(__file__).parents[4] / "build" / "remote-missing"
-"""What `.ci/remote` has not found; a machine without it has no tests of that."""
-
 SSHD = "/usr/sbin/sshd"
-
-
-def are_here(*names: str) -> bool:
-    missing = MISSING.read_text(encoding="utf-8").split() if MISSING.exists() else []
-    return not set(names) & set(missing)
 
 
 @dataclass(frozen=True)
